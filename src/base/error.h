@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TDT_BASE_ERROR_H
+#define TDT_BASE_ERROR_H
+
+#include <tdtune/status.h>
+
+/* The first finder of a failure speaks: fills *error (may be NULL) and returns `code`. */
+#define tdt__fail tdt_error_set
+
+/* Out of memory: the sentence needs none. Returns TDT_ENOMEM. */
+tdt_status tdt__fail_memory(tdt_error *error);
+
+#endif

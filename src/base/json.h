@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TDT_BASE_JSON_H
+#define TDT_BASE_JSON_H
+
+#include <jansson.h>
+
+#include <tdtune/status.h>
+
+/* Parses exactly one JSON object. TDT_EINVAL: not that; the error says what `what` is, and where
+ * it breaks off. *object is a new reference. */
+tdt_status tdt__json_object(const char *text, size_t size, const char *what, json_t **object,
+                            tdt_error *error);
+
+/* The one text form of a value: compact, fields sorted. NULL: out of memory. free() it. */
+char *tdt__json_text(const json_t *value);
+
+/* The canonical text of the JSON object in `text` (NULL: of {}). free() it. */
+tdt_status tdt__json_canonical(const char *text, const char *what, char **canonical,
+                               tdt_error *error);
+
+#endif

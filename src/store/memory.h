@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TDT_STORE_MEMORY_H
+#define TDT_STORE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <tdtune/status.h>
+
+/*
+ * Keys and their winners in memory. Reading takes no lock: entries never change their key and are
+ * never freed before the table, a table that grew is published whole, old ones are kept until the
+ * end (together at most as large as the newest). Writers must exclude one another.
+ */
+typedef struct tdt__memory tdt__memory;
+
+tdt_status tdt__memory_create(tdt__memory **memory, tdt_error *error);
+void tdt__memory_destroy(tdt__memory *memory);
+
+bool tdt__memory_get(const tdt__memory *memory, const char *key, size_t key_size,
+                     size_t *candidate);
+
+/* Remembers or replaces. TDT_ENOMEM leaves the table as it was. */
+tdt_status tdt__memory_put(tdt__memory *memory, const char *key, size_t key_size, size_t candidate,
+                           tdt_error *error);
+
+size_t tdt__memory_count(const tdt__memory *memory);
+
+#endif
