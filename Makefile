@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+# The two commands of the README, `make demo` and `make test`, and what they are made of.
+# Everything lands in .venv/ and build/; both can be deleted at any time.
+
+SHELL   := /bin/sh
+PYTHON  ?= python3
+VENV    := .venv
+BIN     := $(VENV)/bin
+MESON   := $(BIN)/meson
+BUILD   := build/native
+STAMPS  := $(VENV)/.stamps
+PIP_BUILD := $(BIN)/pip install --quiet --no-build-isolation --no-deps --force-reinstall
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+C_SOURCES      := $(shell find include src examples/c tests/c python/ext -type f 2>/dev/null) \
+                  meson.build meson_options.txt
+PYTHON_SOURCES := $(shell find include src python -type f -not -path '*/__pycache__/*' 2>/dev/null) \
+                  pyproject.toml meson.build meson_options.txt
+
+.PHONY: build demo test bench lint format clean
+
+## build: the C library, the examples, and tdtune and triton_dist importable in .venv/
+build: $(BUILD)/.built $(STAMPS)/packages
+
+## demo: the main job on the CPU, without torch: tune, show, and answer from disk
+demo: build
+	@echo; echo "== a blocked matrix product in C =="
+	@$(BUILD)/examples/c/gemm
+	@echo; echo "== a row normalisation in NumPy =="
+	@$(BIN)/python examples/python/chunked_norm.py
+
+## test: every suite, C and Python; the last line counts
+test: prerequisites-test build $(STAMPS)/test-requirements
+	@$(BIN)/python tests/run.py
+
+## lint: format, types and warnings, without running anything
+lint: prerequisites-test build $(STAMPS)/test-requirements
+	@$(BIN)/python tests/run.py lint
+
+## format: rewrites the sources in the one style
+format:
+	clang-format -i $$(git ls-files '*.c' '*.h')
+	$(BIN)/ruff format python tests examples bench
+	$(BIN)/ruff check --fix python tests examples bench
+
+clean:
+	rm -rf build $(VENV)
+
+.PHONY: prerequisites-build prerequisites-test
+prerequisites-build:
+	@scripts/prerequisites.sh build
+prerequisites-test:
+	@scripts/prerequisites.sh test
+
+$(STAMPS)/venv: | prerequisites-build
+	@echo "making $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --upgrade pip
+	@mkdir -p $(STAMPS)
+	@touch $@
+
+$(STAMPS)/build-requirements: requirements/build.txt | $(STAMPS)/venv
+	@echo "installing what the build needs into $(VENV)"
+	@$(BIN)/pip install --quiet -r requirements/build.txt
+	@touch $@
+
+$(STAMPS)/test-requirements: requirements/test.txt $(STAMPS)/build-requirements
+	@echo "installing what the tests need into $(VENV) (torch is large)"
+	@$(BIN)/pip install --quiet -r requirements/test.txt
+	@touch $@
+
+$(BUILD)/.built: $(C_SOURCES) $(STAMPS)/build-requirements
+	@test -f $(BUILD)/build.ninja || $(MESON) setup $(BUILD) -Dtests=disabled --buildtype=release >/dev/null
+	@$(MESON) compile -C $(BUILD) >$(BUILD)/compile.log || { cat $(BUILD)/compile.log; exit 1; }
+	@touch $@
+
+$(STAMPS)/packages: $(PYTHON_SOURCES) $(STAMPS)/build-requirements
+	@echo "building tdtune and triton_dist into $(VENV)"
+	@$(PIP_BUILD) --config-settings=build-dir=build/python .
+	@$(PIP_BUILD) --config-settings=build-dir=build/names ./python/triton_dist
+	@touch $@
