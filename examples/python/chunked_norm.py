@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""Tune a NumPy row normalisation: how many rows at a time, on how many threads?
+
+Run it twice: the second run finds its answer on disk and measures nothing.
+
+usage: chunked_norm.py [--rows N]     (N x 4096 numbers; 16384 rows are 256 MiB)
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import numpy.typing as npt
+import tdtune
+from triton_dist.tune import autotune
+
+Matrix = npt.NDArray[np.float32]
+
+COLUMNS = 4096
+EPSILON = 1e-5
+
+
+# The candidates; the first is what one would write without thinking: all rows at once.
+CONFIGS = [{"chunk_rows": 16384, "n_threads": 1}] + [
+    {"chunk_rows": chunk_rows, "n_threads": n_threads}
+    for chunk_rows in (2048, 512, 128, 32)
+    for n_threads in (1, 2, 4)
+]
+
+
+def key_fn(x: Matrix, out: Matrix) -> tuple[object, ...]:
+    """What the fastest candidate depends on."""
+    return (x.shape, str(x.dtype))
+
+
+def prune_fn(config: dict[str, int], x: Matrix, out: Matrix) -> bool:
+    """Leave out candidates that have no chunk for some of their threads."""
+    return config["chunk_rows"] * config["n_threads"] <= len(x)
+
+
+def normalize_rows(x: Matrix, out: Matrix) -> None:
+    """Write (x - mean) / sqrt(variance + EPSILON) of each row to `out`."""
+    np.subtract(x, x.mean(axis=1, keepdims=True), out=out)
+    variance = np.einsum("ij,ij->i", out, out)[:, np.newaxis] / np.float32(x.shape[1])
+    np.multiply(out, 1 / np.sqrt(variance + np.float32(EPSILON)), out=out)
+
+
+def normalize(x: Matrix, out: Matrix, chunk_rows: int, n_threads: int) -> Matrix:
+    """Normalise all rows of `x`, a chunk at a time; NumPy works without the interpreter lock."""
+    starts = range(0, len(x), chunk_rows)
+
+    def one_chunk(start: int) -> None:
+        rows = slice(start, start + chunk_rows)
+        normalize_rows(x[rows], out[rows])
+
+    if n_threads == 1:
+        for start in starts:
+            one_chunk(start)
+    else:
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(one_chunk, starts))
+    return out
+
+
+class Display:
+    """Shows how far a tuning is: on a terminal one line that is written over, else many."""
+
+    def __init__(self) -> None:
+        self.n_measured = 0
+
+    def __call__(self, progress: tdtune.Progress) -> None:
+        """Take the news; called after each candidate."""
+        self.n_measured = progress.n_done
+        best = "" if progress.best is None else f", best so far {progress.best_ms:.1f} ms"
+        line = f"  {progress.n_done} of {progress.n_candidates} candidates done{best}"
+        if not sys.stdout.isatty():
+            print(line, flush=True)
+        else:
+            last = progress.n_done == progress.n_candidates
+            print(f"\r{line}\033[K", end="\n" if last else "", flush=True)
+
+
+def make_tuner(display: Display) -> tdtune.AutoTuner[..., Matrix]:
+    """Return a new tuner of `normalize`, which remembers nothing but what is on disk.
+
+    Usually one writes ``@autotune(...)`` above the function. Each run takes a noticeable part of a
+    second here, so fewer than the documented 5 + 10 are made of each candidate.
+    """
+    decorate = autotune(CONFIGS, key_fn, prune_fn, warmup=2, repeat=5, on_progress=display)
+    return decorate(normalize)
+
+
+def check(x: Matrix, out: Matrix) -> None:
+    """Compare some rows, spread over all of them, with the same in double precision."""
+    some = np.linspace(0, len(x) - 1, num=min(64, len(x)), dtype=int)
+    rows = x[some].astype(np.float64)
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    expected = centred / np.sqrt(rows.var(axis=1, keepdims=True) + EPSILON)
+    np.testing.assert_allclose(out[some], expected, rtol=1e-4, atol=1e-4)
+
+
+def call(label: str, tuner: tdtune.AutoTuner[..., Matrix], *args: Matrix, **how: bool) -> None:
+    """Call the tuned function and print how many seconds that took."""
+    start = time.perf_counter()
+    tuner(*args, **how)
+    print(f"{label}: {time.perf_counter() - start:.3f} s", flush=True)
+
+
+def main() -> None:
+    """Tune, show what was found out, and show that it is remembered."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
+    parser.add_argument("--rows", type=int, default=16384, help="of the matrix, at least 128")
+    rows = parser.parse_args().rows
+    if rows < 128:
+        parser.error(f"--rows must be at least 128, not {rows}")
+
+    x = np.random.default_rng(0).random((rows, COLUMNS), dtype=np.float32)
+    out = np.empty_like(x)
+    print(f"normalising {rows} rows of {COLUMNS} numbers, {x.nbytes / 2**20:.0f} MiB")
+
+    display = Display()
+    tuner = make_tuner(display)
+    call("first call", tuner, x, out)
+    check(x, out)
+    found = f"{display.n_measured} candidates measured" if display.n_measured else "from disk"
+    print(f"the winner was found: {found}; the record is {tuner.record_path(x, out)}")
+    print(tdtune.table(tuner.record_path(x, out)))
+
+    call("the first candidate, for comparison", tuner, x, out, autotune=False)
+    call("the winner, from memory", tuner, x, out)
+    again = Display()
+    call("the winner, from disk, as in a new process", make_tuner(again), x, out)
+    print(f"candidates measured in that call: {again.n_measured}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""The examples run as a user would run them, and remember what they found in a second run."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "python"
+
+needs_numpy = pytest.mark.skipif(importlib.util.find_spec("numpy") is None, reason="needs NumPy")
+needs_triton = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None or importlib.util.find_spec("triton") is None,
+    reason="needs torch and Triton",
+)
+
+# Runs a script in a process in which torch and Triton cannot be imported.
+WITHOUT_TORCH = """
+import runpy, sys
+sys.modules["torch"] = sys.modules["triton"] = None
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def run(store: Path, *command: str, **settings: str) -> str:
+    """Run Python with records in `store`, and return what it printed; failing is an error."""
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("TRITON_DIST_", "TRITON_INTERPRET"))
+    }
+    environment |= {"TRITON_DIST_AUTOTUNE_DIR": str(store), **settings}
+    done = subprocess.run(
+        [sys.executable, *command], env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def files(store: Path) -> dict[str, tuple[int, bytes]]:
+    """Return every file of the store with the time of its last change and its content."""
+    return {
+        str(path.relative_to(store)): (path.stat().st_mtime_ns, path.read_bytes())
+        for path in store.rglob("*")
+        if path.is_file()
+    }
+
+
+def only_record(store: Path, name: str) -> dict[str, object]:
+    """Return the one record of the function `name`."""
+    (path,) = (store / name).glob("*.json")
+    record = json.loads(path.read_text())
+    assert isinstance(record, dict)
+    return record
+
+
+@needs_triton
+def test_F01_example_scale_tunes_once_and_for_all(tmp_path: Path) -> None:
+    script = str(EXAMPLES / "scale.py")
+    assert "scale agrees with torch" in run(tmp_path, script)
+    record = only_record(tmp_path, "scale")
+    assert record["complete"]
+    assert len(record["candidates"]) == 8  # type: ignore[arg-type]
+    before = files(tmp_path)
+
+    again = run(tmp_path, script, TRITON_DIST_AUTOTUNE_ON_MISS="error")
+    assert "scale agrees with torch" in again
+    assert files(tmp_path) == before
+
+
+@needs_numpy
+def test_F12_example_chunked_norm_without_torch(tmp_path: Path) -> None:
+    script = ("-c", WITHOUT_TORCH, str(EXAMPLES / "chunked_norm.py"), "--rows", "512")
+    first = run(tmp_path, *script)
+    record = only_record(tmp_path, "normalize")
+    candidates = record["candidates"]
+    assert isinstance(candidates, list)
+    measured = [candidate for candidate in candidates if candidate["time_ms"] is not None]
+    pruned = [candidate for candidate in candidates if candidate.get("pruned")]
+    assert measured
+    assert pruned
+    assert len(measured) + len(pruned) == len(candidates)
+    assert record["clock"] == "host"
+    assert f"{len(measured)} candidates measured" in first
+    assert "candidates measured in that call: 0" in first
+    before = files(tmp_path)
+
+    again = run(tmp_path, *script)
+    assert "the winner was found: from disk" in again
+    assert files(tmp_path) == before
+
+
+@needs_triton
+def test_F16_example_gemm_triton_writes_its_figures(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    figures = tmp_path / "figures.json"
+    script = [str(EXAMPLES / "gemm_triton.py"), "--size", "64", "--candidates", "2"]
+    script += ["--json", str(figures)]
+    run(store, *script)
+    result = json.loads(figures.read_text())
+    assert result["n_measured"] == 2
+    assert result["record"] == only_record(store, "gemm")
+    best = result["record"]["candidates"][result["record"]["best"]]
+    assert result["winner"] == best["config"]
+    assert best["time_ms"] == min(c["time_ms"] for c in result["record"]["candidates"])
+    assert result["fresh_process"]["first_call_s"] > 0
+    before = files(store)
+
+    run(store, *script)
+    assert json.loads(figures.read_text())["n_measured"] == 0
+    assert files(store) == before
