@@ -308,7 +308,7 @@ def show(result: dict[str, Any]) -> None:
     fresh = result["fresh_process"]
     print(f"winner:        {json.dumps(result['winner'])}")
     print(f"gain:          {result['gain_over_first_candidate']:.2f} x the first candidate")
-    print(f"first call:    {result['first_call_s']:.2f} s, measuring {result['n_measured']} candidates")
+    print(f"first call:    {result['first_call_s']:.2f} s, {result['n_measured']} measured")
     print(f"fresh process: {fresh['first_call_s']:.3f} s for its first call, measuring nothing")
     print(f"               ({fresh['lookup_ms']:.2f} ms of it to look up the winner on disk)")
     for name in ("tuned", "torch_matmul"):
