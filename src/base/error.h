@@ -10,4 +10,8 @@
 /* Out of memory: the sentence needs none. Returns TDT_ENOMEM. */
 tdt_status tdt__fail_memory(tdt_error *error);
 
+/* A failed system call: the sentence ends with what the errno value `cause` means. */
+tdt_status tdt__fail_system(tdt_error *error, tdt_status code, int cause, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
 #endif
