@@ -48,7 +48,7 @@ char *tdt__json_text(const json_t *value) {
 tdt_status tdt__json_canonical(const char *text, const char *what, char **canonical,
                                tdt_error *error) {
   const char *given = text != NULL ? text : "{}";
-  json_t *object;
+  json_t *object = NULL;
   tdt_status status = tdt__json_object(given, strlen(given), what, &object, error);
   if (status != TDT_OK) {
     return status;

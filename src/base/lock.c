@@ -43,7 +43,7 @@ static tdt_status open_lock_file(int folder, int *file, tdt_error *error) {
 
 tdt_status tdt__file_lock_try(int folder, unsigned long long number, tdt__file_lock *lock,
                               bool *taken, tdt_error *error) {
-  int file;
+  int file = -1;
   tdt_status status = open_lock_file(folder, &file, error);
   if (status != TDT_OK) {
     return status;

@@ -71,7 +71,7 @@ static void cut(char *text, size_t most) {
 
 char *tdt__config_text(const char *config, size_t most) {
   tdt__text text = TDT__TEXT_INIT;
-  json_t *object;
+  json_t *object = NULL;
   tdt_status status = tdt__json_object(config, strlen(config), "", &object, NULL);
   if (status == TDT_ENOMEM) {
     return NULL;

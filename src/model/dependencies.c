@@ -72,8 +72,8 @@ static tdt_status parse(const char *text, const char *what, json_t **object, tdt
 
 tdt_status tdt__dependencies_compare(const char *recorded, const char *current, bool *same,
                                      char **text, tdt_error *error) {
-  json_t *before;
-  json_t *now;
+  json_t *before = NULL;
+  json_t *now = NULL;
   tdt_status status = parse(recorded, "the list of recorded dependencies", &before, error);
   if (status != TDT_OK) {
     return status;

@@ -89,7 +89,7 @@ void tdt__cpu_model(FILE *cpuinfo, char *model, size_t size) {
 /* Cores that this process may run on. */
 static long count_cores(void) {
   /* A set that is smaller than the kernel's is refused, so it grows until it is not. */
-  for (size_t n_cpus = 1024; n_cpus <= 1024U * 1024U; n_cpus *= 4) {
+  for (size_t n_cpus = 1024; n_cpus <= (size_t)1 << 20; n_cpus *= 4) {
     cpu_set_t *set = CPU_ALLOC(n_cpus);
     if (set == NULL) {
       break;

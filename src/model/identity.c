@@ -37,14 +37,15 @@ static const char *or_else(const char *text, const char *otherwise) {
 
 /* On failure, `to` holds what was copied so far. */
 static tdt_status copy_function(const tdt_function *from, tdt_function *to, tdt_error *error) {
+  const char *name = or_else(from->name, "");
   const struct {
     const char *text;
     const char *what;
     const char **to;
   } copies[] = {
-      {or_else(from->name, ""), "the function's name", &to->name},
+      {name, "the function's name", &to->name},
       {or_else(from->module, ""), "the function's module", &to->module},
-      {or_else(from->qualname, from->name), "the function's full name", &to->qualname},
+      {or_else(from->qualname, name), "the function's full name", &to->qualname},
       {or_else(from->source, ""), "the digest of the function's source", &to->source},
   };
   tdt_status status = TDT_OK;

@@ -48,7 +48,8 @@ static int count_decimals(const tdt_record *record) {
     }
   }
   int decimals = 3;
-  for (; shortest < 1.0 && decimals < 9; shortest *= 10.0) {
+  while (shortest < 1.0 && decimals < 9) {
+    shortest *= 10.0;
     decimals++;
   }
   return decimals;
