@@ -27,7 +27,8 @@ extern "C" {
   X(9, EDEVICE, "the device no longer works")                                                      \
   X(10, ESTOPPED, "a callback ended the tuning")                                                   \
   X(11, EGROUP, "the ranks of the group could not agree")                                          \
-  X(12, ELAUNCH, "a candidate could not be run")
+  X(12, ELAUNCH, "a candidate could not be run")                                                   \
+  X(13, ESTALLED, "the outer function no longer reaches a kernel that is being tuned")
 
 /* What every call that can fail returns: TDT_OK, or the kind of failure to branch on. */
 typedef enum tdt_status {
