@@ -61,7 +61,8 @@ TDT_EXPORT tdt_identity tdt_record_identity(const tdt_record *record);
 /*
  * The record as the text of its JSON file, and as a table to print: a line for each candidate with
  * its time, spread or reason of failure, the winner and its gain over the first one that ran.
- * *text is the caller's, to be freed with tdt_text_free(). Return TDT_ENOMEM.
+ * *text is the caller's, to be freed with tdt_text_free(). Return TDT_ENOMEM, and the first one
+ * TDT_EINVAL where a text in the record is no UTF-8.
  */
 TDT_EXPORT tdt_status tdt_record_json(const tdt_record *record, char **text, tdt_error *error);
 TDT_EXPORT tdt_status tdt_record_table(const tdt_record *record, char **text, tdt_error *error);

@@ -54,7 +54,8 @@ TDT_EXPORT tdt_status tdt_store_load(tdt_store *store, const tdt_identity *ident
 
 /*
  * Saves a record under its own identity. What lay there is kept beside it as
- * <digest>.json-<time stamp>. Returns TDT_EIO (what was stored before is still there), TDT_ENOMEM.
+ * <digest>.json-<time stamp>. Returns TDT_EIO (what was stored before is still there), TDT_EINVAL
+ * (a text in it is no UTF-8, or it is larger than can be read back), TDT_ENOMEM.
  */
 TDT_EXPORT tdt_status tdt_store_save(tdt_store *store, const tdt_record *record, tdt_error *error);
 

@@ -16,8 +16,8 @@ tdt_status tdt__store_save_beside(tdt_store *store, const tdt_identity *identity
 tdt_status tdt__store_lock_try(tdt_store *store, const tdt_identity *identity, tdt__file_lock *lock,
                                bool *taken, tdt_error *error);
 
-/* True once for each different `what` of this store: for warnings that are said once. Takes the
- * store's lock for a moment. */
+/* True once for each different `what` of this store: for warnings that are said once. Takes no
+ * lock. */
 bool tdt__store_first_time(tdt_store *store, const char *what);
 
 #endif

@@ -11,7 +11,9 @@
 tdt_status tdt__record_parse(const char *text, size_t size, const char *source, tdt_record **record,
                              tdt_error *error);
 
-/* Indented, fields in the documented order, ends in a newline. NULL: out of memory. free() it. */
-char *tdt__record_text(const tdt_record *record);
+/* A line for each field and each candidate, fields in the documented order, ends in a newline.
+ * TDT_EINVAL names a text that is no UTF-8 or a figure that is not finite; TDT_ENOMEM.
+ * free() *text. */
+tdt_status tdt__record_text(const tdt_record *record, char **text, tdt_error *error);
 
 #endif
