@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/callback.h"
+
+#include "base/error.h"
+
+tdt_status tdt__pass_on(tdt_status status, tdt_error *told, tdt_error *error) {
+  const char *text = tdt_error_text(told);
+  (void)tdt__fail(error, status, "%s", text[0] != '\0' ? text : tdt_status_text(status));
+  tdt_error_clear(told);
+  return status;
+}
+
+tdt_status tdt__call_launch(const tdt__call *call, size_t candidate, tdt_error *reason) {
+  return call->request.launch(call->request.user, candidate, reason);
+}
+
+tdt_status tdt__call_prune(const tdt__call *call, size_t candidate, bool *keep, tdt_error *error) {
+  if (call->request.prune == NULL) {
+    *keep = true;
+    return TDT_OK;
+  }
+  tdt_error told = TDT_ERROR_INIT;
+  tdt_status status = call->request.prune(call->request.user, candidate, keep, &told);
+  if (status != TDT_OK) {
+    return tdt__pass_on(status, &told, error);
+  }
+  tdt_error_clear(&told);
+  return TDT_OK;
+}
+
+void tdt__call_discard(const tdt__call *call, size_t candidate) {
+  if (call->request.discard != NULL) {
+    call->request.discard(call->request.user, candidate);
+  }
+}
+
+tdt_status tdt__call_poll(const tdt__call *call, tdt_error *error) {
+  if (call->request.poll == NULL) {
+    return TDT_OK;
+  }
+  tdt_error told = TDT_ERROR_INIT;
+  tdt_status status = call->request.poll(call->request.user, &told);
+  if (status != TDT_OK) {
+    return tdt__pass_on(status, &told, error);
+  }
+  tdt_error_clear(&told);
+  return TDT_OK;
+}
+
+void tdt__call_progress(const tdt__call *call, const tdt_progress *progress) {
+  if (call->request.progress != NULL) {
+    call->request.progress(call->request.user, progress);
+  }
+}

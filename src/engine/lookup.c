@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/lookup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/logger.h"
+#include "model/identity.h"
+#include "store/directory.h"
+
+void tdt__warn_store(const tdt__call *call, const tdt_error *reason) {
+  if (tdt__store_first_time(call->request.store, "store")) {
+    tdt__log(&call->request.log, TDT_LOG_WARNING,
+             "%s: results are kept in memory only, the store %s cannot be used: %s",
+             call->identity.function.name, tdt_store_root(call->request.store),
+             tdt_error_text(reason));
+  }
+}
+
+/* Whether this is the first warning of a kind about the call's record. */
+static bool first_time(const tdt__call *call, const char *kind) {
+  char digest[TDT_DIGEST_SIZE];
+  char what[TDT_DIGEST_SIZE + 32];
+  tdt__identity_digest(&call->identity, digest);
+  (void)snprintf(what, sizeof what, "%s %s", kind, digest);
+  return tdt__store_first_time(call->request.store, what);
+}
+
+/* A record that cannot be had counts as none; TDT_ENOMEM is the one failure. */
+static tdt_status no_record(const tdt__call *call, tdt_status status, tdt_error *reason,
+                            tdt_error *error) {
+  switch (status) {
+  case TDT_ENOENT:
+    break;
+  case TDT_ENOMEM:
+    (void)tdt_error_set(error, status, "%s", tdt_error_text(reason));
+    tdt_error_clear(reason);
+    return status;
+  case TDT_EFORMAT:
+    if (first_time(call, "format")) {
+      tdt__log(&call->request.log, TDT_LOG_WARNING, "%s: a stored result is ignored: %s",
+               call->identity.function.name, tdt_error_text(reason));
+    }
+    break;
+  default:
+    tdt__warn_store(call, reason);
+  }
+  tdt_error_clear(reason);
+  return TDT_OK;
+}
+
+static void tell_difference(const tdt__call *call, const char *difference) {
+  const tdt_log *log = &call->request.log;
+  const char *name = call->identity.function.name;
+  if (call->settings.check_dependencies) {
+    tdt__log(log, TDT_LOG_INFO, "%s: the result for key %s is ignored, it was measured with %s",
+             name, call->shown_key, difference);
+  } else if (first_time(call, "dependencies")) {
+    tdt__log(log, TDT_LOG_WARNING, "%s: the result for key %s was measured with %s", name,
+             call->shown_key, difference);
+  }
+}
+
+/* Whether the record may be used with the software of today. */
+static tdt_status check_dependencies(const tdt__call *call, const tdt_record *record, bool *usable,
+                                     tdt_error *error) {
+  bool same;
+  char *difference;
+  tdt_status status = tdt__dependencies_compare(record->dependencies, call->dependencies, &same,
+                                                &difference, error);
+  if (status != TDT_OK) {
+    return status;
+  }
+  if (!same) {
+    tell_difference(call, difference);
+  }
+  free(difference);
+  *usable = same || !call->settings.check_dependencies;
+  return TDT_OK;
+}
+
+/* *record is NULL where there is none to use. */
+static tdt_status load(const tdt__call *call, tdt_record **record, tdt_error *error) {
+  *record = NULL;
+  if (call->request.store == NULL || call->settings.always_tune) {
+    return TDT_OK;
+  }
+  tdt_record *loaded;
+  tdt_error reason = TDT_ERROR_INIT;
+  tdt_status status = tdt_store_load(call->request.store, &call->identity, &loaded, &reason);
+  if (status != TDT_OK) {
+    return no_record(call, status, &reason, error);
+  }
+  bool usable;
+  status = check_dependencies(call, loaded, &usable, error);
+  if (status != TDT_OK || !usable) {
+    tdt_record_destroy(loaded);
+    return status;
+  }
+  *record = loaded;
+  return TDT_OK;
+}
+
+tdt_status tdt__lookup(const tdt__call *call, tdt__slate *slate, tdt_error *error) {
+  tdt_record *record;
+  tdt_status status = load(call, &record, error);
+  if (status != TDT_OK) {
+    return status;
+  }
+  return tdt__slate_create(call->tuner->space, record, call->request.prune_rule, slate, error);
+}
+
+static void tell_answer(const tdt__call *call, size_t candidate) {
+  const tdt_log *log = &call->request.log;
+  char *path;
+  if (log->write == NULL || log->least > TDT_LOG_INFO ||
+      tdt_store_path(call->request.store, &call->identity, &path, NULL) != TDT_OK) {
+    return;
+  }
+  tdt__log(log, TDT_LOG_INFO, "%s, key %s: [%zu] %s, from %s", call->identity.function.name,
+           call->shown_key, candidate, tdt_space_config(call->tuner->space, candidate), path);
+  tdt_text_free(path);
+}
+
+tdt_status tdt__lookup_answer(const tdt__call *call, bool *found, size_t *candidate,
+                              tdt_error *error) {
+  tdt_record *record;
+  tdt__slate slate;
+  *found = false;
+  tdt_status status = load(call, &record, error);
+  if (status != TDT_OK || record == NULL) {
+    return status;
+  }
+  status = tdt__slate_create(call->tuner->space, record, call->request.prune_rule, &slate, error);
+  if (status != TDT_OK) {
+    return status;
+  }
+  if (tdt__slate_answer(&slate, call->request.prune != NULL, candidate)) {
+    *found = true;
+    tell_answer(call, *candidate);
+  }
+  tdt__slate_clear(&slate);
+  return TDT_OK;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/measure.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "engine/callback.h"
+#include "engine/turn.h"
+
+typedef struct measurement {
+  tdt__flight *flight;
+  const tdt__call *call;
+  const tdt_device *device;
+  tdt__schedule *schedule;
+  tdt__journal *journal;
+  double *samples_ms; /* of one burst */
+  tdt_progress progress;
+} measurement;
+
+static tdt_status synchronize(const measurement *m, tdt_error *reason) {
+  return m->device->table->synchronize(m->device->self, reason);
+}
+
+static tdt_status warm_up(const measurement *m, const tdt__step *step, tdt_error *reason) {
+  for (unsigned run = 0; run < step->n_runs; run++) {
+    tdt_status status = tdt__call_launch(m->call, step->candidate, reason);
+    if (status != TDT_OK) {
+      return status;
+    }
+  }
+  return synchronize(m, reason);
+}
+
+static tdt_status queue_run(const measurement *m, size_t candidate, size_t run, tdt_error *reason) {
+  const tdt_device_table *table = m->device->table;
+  tdt_status status = table->mark(m->device->self, 2 * run, reason);
+  if (status == TDT_OK) {
+    status = tdt__call_launch(m->call, candidate, reason);
+  }
+  if (status == TDT_OK) {
+    status = table->mark(m->device->self, 2 * run + 1, reason);
+  }
+  return status;
+}
+
+static tdt_status run_timed(const measurement *m, const tdt__step *step, tdt_error *reason) {
+  tdt_status status = TDT_OK;
+  for (size_t run = 0; status == TDT_OK && run < step->n_runs; run++) {
+    status = queue_run(m, step->candidate, run, reason);
+  }
+  for (size_t run = 0; status == TDT_OK && run < step->n_runs; run++) {
+    status = m->device->table->elapsed_ms(m->device->self, 2 * run, 2 * run + 1,
+                                          &m->samples_ms[run], reason);
+  }
+  return status;
+}
+
+/* Does the burst on the device; *reason says why it failed. */
+static tdt_status run_burst(const measurement *m, const tdt__step *step, tdt_error *reason) {
+  return step->kind == TDT__STEP_WARMUP ? warm_up(m, step, reason) : run_timed(m, step, reason);
+}
+
+/* A device that cannot even be waited for after a failure is ruined. */
+static tdt_status check_device(const measurement *m, const tdt__step *step, const tdt_error *reason,
+                               tdt_error *error) {
+  tdt_error told = TDT_ERROR_INIT;
+  tdt_status status = synchronize(m, &told);
+  if (status == TDT_ESTOPPED) {
+    return tdt__pass_on(status, &told, error);
+  }
+  if (status != TDT_OK) {
+    status = tdt__fail(error, TDT_EDEVICE,
+                       "%s: candidate [%zu] %s ruined the device %s: %s; and after that: %s",
+                       m->call->identity.function.name, step->candidate,
+                       tdt_space_config(m->call->tuner->space, step->candidate), m->device->id,
+                       tdt_error_text(reason),
+                       told.code != TDT_OK ? tdt_error_text(&told) : tdt_status_text(status));
+  }
+  tdt_error_clear(&told);
+  return status;
+}
+
+/* The candidate has failed with *reason. */
+static tdt_status fail_candidate(const measurement *m, const tdt__step *step,
+                                 const tdt_error *reason, tdt_error *error) {
+  tdt_status status = tdt__schedule_fail(m->schedule, tdt_error_text(reason), error);
+  if (status == TDT_OK) {
+    status = check_device(m, step, reason, error);
+  }
+  return status;
+}
+
+/* Gives the schedule what the burst brought. */
+static tdt_status settle_burst(const measurement *m, const tdt__step *step, tdt_status outcome,
+                               tdt_error *reason, tdt_error *error) {
+  if (outcome == TDT_ESTOPPED) {
+    return tdt__pass_on(outcome, reason, error);
+  }
+  if (outcome != TDT_OK) {
+    if (reason->code == TDT_OK) {
+      (void)tdt__fail(reason, outcome, "%s", tdt_status_text(outcome));
+    }
+    return fail_candidate(m, step, reason, error);
+  }
+  size_t n_samples = step->kind == TDT__STEP_WARMUP ? 0 : step->n_runs;
+  return tdt__schedule_give(m->schedule, m->samples_ms, n_samples, error);
+}
+
+static void report(measurement *m, const tdt__step *step, const tdt__timing *timing) {
+  tdt_progress *progress = &m->progress;
+  progress->n_done++;
+  progress->candidate = step->candidate;
+  progress->outcome = timing->outcome;
+  progress->time_ms = timing->time_ms;
+  progress->error = timing->error;
+  if (timing->outcome == TDT_OUTCOME_TIMED &&
+      (progress->best == TDT_NONE || timing->time_ms < progress->best_ms)) {
+    progress->best = step->candidate;
+    progress->best_ms = timing->time_ms;
+  }
+  tdt__journal_timing(m->journal, step->candidate, timing);
+  tdt__call_progress(m->call, progress);
+}
+
+static tdt_status do_burst(measurement *m, const tdt__step *step, tdt_error *error) {
+  tdt_error reason = TDT_ERROR_INIT;
+  tdt__flight_set_in_hand(m->flight, step->candidate);
+  tdt_status status = tdt__turn_take(m->flight, error);
+  if (status != TDT_OK) {
+    return status;
+  }
+  tdt_status outcome = run_burst(m, step, &reason);
+  status = settle_burst(m, step, outcome, &reason, error);
+  tdt_error_clear(&reason);
+
+  const tdt__timing *timing = tdt__schedule_timing(m->schedule, step->position);
+  if (timing->outcome == TDT_OUTCOME_FAILED) {
+    tdt__call_discard(m->call, step->candidate);
+  }
+  if (timing->outcome != TDT_OUTCOME_UNKNOWN) {
+    report(m, step, timing);
+  }
+  return status;
+}
+
+static tdt_status reserve_marks(const measurement *m, size_t n_runs, tdt_error *error) {
+  tdt_error told = TDT_ERROR_INIT;
+  tdt_status status = m->device->table->reserve(m->device->self, 2 * n_runs, &told);
+  if (status != TDT_OK) {
+    bool keep = status == TDT_ENOMEM || status == TDT_ESTOPPED;
+    return tdt__pass_on(keep ? status : TDT_EDEVICE, &told, error);
+  }
+  tdt_error_clear(&told);
+  return TDT_OK;
+}
+
+static tdt_status run_all(measurement *m, tdt_error *error) {
+  tdt_status status = tdt__turn_take(m->flight, error);
+  if (status == TDT_OK) {
+    status = reserve_marks(m, m->call->tuner->plan.n_repeat, error);
+  }
+  if (status == TDT_OK) {
+    tdt__call_progress(m->call, &m->progress);
+  }
+  while (status == TDT_OK) {
+    tdt__step step = tdt__schedule_next(m->schedule);
+    if (step.kind == TDT__STEP_DONE) {
+      break;
+    }
+    status = do_burst(m, &step, error);
+  }
+  tdt__turn_release(m->flight);
+  return status;
+}
+
+tdt_status tdt__measure(tdt__flight *flight, tdt__schedule *schedule, tdt__journal *journal,
+                        tdt_error *error) {
+  measurement m = {
+      .flight = flight,
+      .call = flight->call,
+      .device = &flight->call->device,
+      .schedule = schedule,
+      .journal = journal,
+      .samples_ms = calloc(flight->call->tuner->plan.n_repeat, sizeof(double)),
+      .progress = {.n_candidates = tdt__schedule_size(schedule),
+                   .candidate = TDT_NONE,
+                   .best = TDT_NONE},
+  };
+  if (m.samples_ms == NULL) {
+    return tdt__fail_memory(error);
+  }
+  tdt_status status = run_all(&m, error);
+  free(m.samples_ms);
+  return status;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/process.h"
+
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/logger.h"
+#include "engine/callback.h"
+#include "engine/lookup.h"
+#include "store/directory.h"
+
+enum { LONGEST_SLICE_MS = 50 };
+static const double quiet_s = 10.0; /* then the log says what is being waited for */
+
+typedef struct waiting {
+  uint64_t start_ns;
+  long slice_ms;
+  bool told;
+} waiting;
+
+static double waited_s(const waiting *state) {
+  return (double)(tdt__clock_ns() - state->start_ns) / 1e9;
+}
+
+/* *taken is also true where the store cannot lock: there is nothing to wait for then. */
+static tdt_status try_lock(tdt__flight *flight, bool *taken, tdt_error *error) {
+  const tdt__call *call = flight->call;
+  tdt__file_lock lock = TDT__FILE_LOCK_INIT;
+  tdt_error reason = TDT_ERROR_INIT;
+  tdt_status status =
+      tdt__store_lock_try(call->request.store, &call->identity, &lock, taken, &reason);
+  if (status == TDT_ENOMEM) {
+    return tdt__pass_on(status, &reason, error);
+  }
+  if (status != TDT_OK) {
+    tdt__warn_store(call, &reason);
+    tdt_error_clear(&reason);
+    *taken = true;
+    return TDT_OK;
+  }
+  if (*taken) {
+    tdt__flight_set_lock(flight, lock);
+  }
+  return TDT_OK;
+}
+
+static void tell_waiting(const tdt__call *call, waiting *state) {
+  if (!state->told && waited_s(state) >= quiet_s) {
+    state->told = true;
+    tdt__log(&call->request.log, TDT_LOG_INFO,
+             "%s, key %s: waiting for another process that tunes it, for at most %g s",
+             call->identity.function.name, call->shown_key, call->settings.lock_timeout_s);
+  }
+}
+
+static tdt_status wait_a_slice(const tdt__call *call, waiting *state, tdt_error *error) {
+  const struct timespec slice = {.tv_nsec = state->slice_ms * 1000 * 1000};
+  (void)nanosleep(&slice, NULL);
+  state->slice_ms = state->slice_ms * 2 < LONGEST_SLICE_MS ? state->slice_ms * 2 : LONGEST_SLICE_MS;
+  tell_waiting(call, state);
+  return tdt__call_poll(call, error);
+}
+
+static bool may_wait(const tdt__flight *flight, const waiting *state) {
+  const tdt__call *call = flight->call;
+  return call->group.n_ranks == 1 && waited_s(state) < call->settings.lock_timeout_s &&
+         !tdt__flight_nested(flight);
+}
+
+/* Once the lock is there, its last holder may have stored the answer; while it is not, its holder
+ * may have done so this moment. */
+static tdt_status look_again(const tdt__call *call, bool *found, size_t *candidate,
+                             tdt_error *error) {
+  if (call->group.n_ranks > 1) {
+    return TDT_OK; /* all ranks have looked before, and must go the same way */
+  }
+  return tdt__lookup_answer(call, found, candidate, error);
+}
+
+tdt_status tdt__process_join(tdt__flight *flight, bool *found, size_t *candidate,
+                             tdt_error *error) {
+  const tdt__call *call = flight->call;
+  waiting state = {.start_ns = tdt__clock_ns(), .slice_ms = 1};
+  *found = false;
+  if (call->request.store == NULL || call->group.rank != 0) {
+    return TDT_OK;
+  }
+  for (;;) {
+    bool taken = false;
+    tdt_status status = try_lock(flight, &taken, error);
+    if (status == TDT_OK) {
+      status = look_again(call, found, candidate, error);
+    }
+    if (status != TDT_OK || taken || *found || !may_wait(flight, &state)) {
+      return status;
+    }
+    status = wait_a_slice(call, &state, error);
+    if (status != TDT_OK) {
+      return status;
+    }
+  }
+}

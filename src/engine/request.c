@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "model/identity.h"
+
+void tdt_request_init(tdt_request *request) {
+  *request = (tdt_request){.size = sizeof *request};
+}
+
+static tdt_status check_device(const tdt_device *device, tdt_error *error) {
+  const tdt_device_table *table = device->table;
+  if (table == NULL || device->clock == NULL || device->id == NULL) {
+    return tdt__fail(error, TDT_EINVAL, "device: table, clock or id is missing");
+  }
+  if (table->abi != TDT_DEVICE_ABI || table->size < sizeof *table) {
+    return tdt__fail(error, TDT_EINVAL, "device: abi %u of %u bytes, this library knows %d of %zu",
+                     table->abi, table->size, TDT_DEVICE_ABI, sizeof *table);
+  }
+  if (table->reserve == NULL || table->mark == NULL || table->elapsed_ms == NULL ||
+      table->synchronize == NULL) {
+    return tdt__fail(error, TDT_EINVAL, "device %s: a required function is missing",
+                     table->name != NULL ? table->name : "");
+  }
+  return TDT_OK;
+}
+
+static tdt_status check_group(const tdt_group *group, tdt_error *error) {
+  const tdt_group_table *table = group->table;
+  if (table == NULL || group->rank >= group->n_ranks) {
+    return tdt__fail(error, TDT_EINVAL, "group: table is missing or rank %u is not below %u",
+                     group->rank, group->n_ranks);
+  }
+  if (table->abi != TDT_GROUP_ABI || table->size < sizeof *table) {
+    return tdt__fail(error, TDT_EINVAL, "group: abi %u of %u bytes, this library knows %d of %zu",
+                     table->abi, table->size, TDT_GROUP_ABI, sizeof *table);
+  }
+  if (table->max == NULL) {
+    return tdt__fail(error, TDT_EINVAL, "group %s: max is missing",
+                     table->name != NULL ? table->name : "");
+  }
+  return TDT_OK;
+}
+
+static tdt_status check_settings(const tdt_settings *settings, tdt_error *error) {
+  if (settings->size < sizeof *settings) {
+    return tdt__fail(error, TDT_EINVAL, "settings: size is %zu, start with tdt_settings_default()",
+                     settings->size);
+  }
+  if (settings->on_miss != TDT_ON_MISS_TUNE && settings->on_miss != TDT_ON_MISS_FIRST &&
+      settings->on_miss != TDT_ON_MISS_ERROR) {
+    return tdt__fail(error, TDT_EINVAL, "settings: no such on_miss: %d", (int)settings->on_miss);
+  }
+  if (!(settings->lock_timeout_s >= 0.0)) {
+    return tdt__fail(error, TDT_EINVAL, "settings: lock_timeout_s must be 0 or more, is %g",
+                     settings->lock_timeout_s);
+  }
+  return TDT_OK;
+}
+
+/* A caller built with an older header hands over fewer fields: the rest keep their defaults. */
+static tdt_status take_fields(tdt_request *full, const tdt_request *request, tdt_error *error) {
+  const size_t first_version = offsetof(tdt_request, progress) + sizeof request->progress;
+  if (request->size < first_version) {
+    return tdt__fail(error, TDT_EINVAL, "request: size is %zu, start with tdt_request_init()",
+                     request->size);
+  }
+  tdt_request_init(full);
+  memcpy(full, request, request->size < sizeof *full ? request->size : sizeof *full);
+  full->size = sizeof *full;
+  if (full->key == NULL || full->launch == NULL) {
+    return tdt__fail(error, TDT_EINVAL, "request: %s is missing",
+                     full->key == NULL ? "key" : "launch");
+  }
+  return TDT_OK;
+}
+
+static void show_key(tdt__call *call) {
+  static const char dots[] = "...";
+  const size_t most = sizeof call->shown_key - sizeof dots;
+  size_t shown = call->key_size <= most ? call->key_size : most;
+  shown = tdt__utf8_prefix(call->request.key, shown);
+  memcpy(call->shown_key, call->request.key, shown);
+  memcpy(call->shown_key + shown, dots, sizeof dots);
+  if (shown == call->key_size) {
+    call->shown_key[shown] = '\0';
+  }
+}
+
+tdt_status tdt__call_init(tdt__call *call, const tdt_tuner *tuner, const tdt_request *request,
+                          tdt_error *error) {
+  *call = (tdt__call){.tuner = tuner};
+  tdt_request *full = &call->request;
+  tdt_status status = take_fields(full, request, error);
+  if (status != TDT_OK) {
+    return status;
+  }
+  if (full->prune_rule == NULL) {
+    full->prune_rule = "";
+  }
+  call->key_size = strlen(full->key);
+  call->settings = full->settings != NULL ? *full->settings : tdt_settings_default();
+  call->group = full->group != NULL ? *full->group : tdt_group_self();
+  call->device = full->device != NULL ? *full->device : (tdt_device){0};
+  call->own_device = full->device == NULL;
+  full->settings = &call->settings;
+  full->group = &call->group;
+  full->device = &call->device;
+
+  status = check_settings(&call->settings, error);
+  if (status == TDT_OK) {
+    status = check_group(&call->group, error);
+  }
+  if (status == TDT_OK && !call->own_device) {
+    status = check_device(&call->device, error);
+  }
+  return status;
+}
+
+static tdt_status copy_identity(tdt__call *call, tdt_error *error) {
+  const tdt_identity given = {
+      .function = call->tuner->function,
+      .hardware = call->request.hardware,
+      .key = call->request.key,
+  };
+  return tdt__identity_copy(&given, &call->identity, error);
+}
+
+tdt_status tdt__call_open(tdt__call *call, tdt_error *error) {
+  tdt_status status = copy_identity(call, error);
+  if (status != TDT_OK) {
+    return status;
+  }
+  status =
+      tdt__json_canonical(call->request.dependencies, "dependencies", &call->dependencies, error);
+  if (status != TDT_OK) {
+    goto clear_identity;
+  }
+  if (call->own_device) {
+    status = tdt_device_host_create(&call->device, error);
+    if (status != TDT_OK) {
+      goto free_dependencies;
+    }
+  }
+  show_key(call);
+  return TDT_OK;
+
+free_dependencies:
+  free(call->dependencies);
+clear_identity:
+  tdt__identity_clear(&call->identity);
+  return status;
+}
+
+void tdt__call_close(tdt__call *call) {
+  if (call->own_device) {
+    tdt_device_host_destroy(&call->device);
+  }
+  free(call->dependencies);
+  tdt__identity_clear(&call->identity);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TDT_ENGINE_SCHEDULE_H
+#define TDT_ENGINE_SCHEDULE_H
+
+#include "model/timing.h"
+
+/*
+ * Which candidate runs next, and how often: a state machine that knows no device and no clock. A
+ * driver asks for the next burst, does it, and gives back what it measured or why it failed.
+ */
+typedef struct tdt__schedule tdt__schedule;
+
+typedef enum tdt__step_kind {
+  TDT__STEP_WARMUP, /* run without timing, then give no sample */
+  TDT__STEP_TIMED,  /* run and give a sample each */
+  TDT__STEP_DONE,   /* nothing is left to do */
+} tdt__step_kind;
+
+typedef struct tdt__step {
+  tdt__step_kind kind;
+  size_t position;  /* among the candidates of the schedule */
+  size_t candidate; /* what the caller calls it */
+  unsigned n_runs;
+} tdt__step;
+
+/* For `n` >= 1 candidates in this order. `candidates` and the plan's figures are copied. */
+tdt_status tdt__schedule_create(const tdt_plan *plan, const size_t *candidates, size_t n,
+                                tdt__schedule **schedule, tdt_error *error);
+void tdt__schedule_destroy(tdt__schedule *schedule);
+
+/* The next burst; the same one until something is given back for it. */
+tdt__step tdt__schedule_next(const tdt__schedule *schedule);
+
+/*
+ * The burst's outcome: no sample for a warm-up; for timed runs 1 to n_runs samples, and what is
+ * missing is asked for again, so that a driver may do a burst in pieces. TDT_EINVAL for any other
+ * number or when nothing is left to do, TDT_ENOMEM; the schedule then stands where it stood.
+ */
+tdt_status tdt__schedule_give(tdt__schedule *schedule, const double *samples_ms, size_t n,
+                              tdt_error *error);
+
+/* The burst's candidate cannot run; it is not asked for again. Statuses as above. */
+tdt_status tdt__schedule_fail(tdt__schedule *schedule, const char *reason, tdt_error *error);
+
+size_t tdt__schedule_size(const tdt__schedule *schedule);
+
+/* What is known of the candidate at `position`: UNKNOWN until it is through or failed. */
+const tdt__timing *tdt__schedule_timing(const tdt__schedule *schedule, size_t position);
+
+/* Hands that timing over and forgets it; *timing is written without being cleared. */
+void tdt__schedule_take(tdt__schedule *schedule, size_t position, tdt__timing *timing);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/slate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "engine/select.h"
+
+static const tdt__timing unknown = TDT__TIMING_INIT;
+
+static tdt_status allocate(tdt__slate *slate, tdt_error *error) {
+  slate->entries = calloc(slate->n, sizeof *slate->entries);
+  slate->kept = calloc(slate->n, sizeof *slate->kept);
+  slate->queue = calloc(slate->n, sizeof *slate->queue);
+  slate->queued = calloc(slate->n, sizeof *slate->queued);
+  slate->timings = calloc(slate->n, sizeof *slate->timings);
+  if (slate->entries == NULL || slate->kept == NULL || slate->queue == NULL ||
+      slate->queued == NULL || slate->timings == NULL) {
+    return tdt__fail_memory(error);
+  }
+  return TDT_OK;
+}
+
+/* Two entries may have one description: the winner counts, or else one that could run. */
+static bool says_more(const tdt_record *record, size_t entry, size_t than) {
+  if (than == TDT_NONE || entry == record->best) {
+    return true;
+  }
+  return than != record->best && record->entries[than].timing.outcome != TDT_OUTCOME_TIMED &&
+         record->entries[entry].timing.outcome == TDT_OUTCOME_TIMED;
+}
+
+static void match_entries(tdt__slate *slate) {
+  const tdt_record *record = slate->record;
+  for (size_t entry = 0; entry < record->n_entries; entry++) {
+    size_t live = tdt__space_find(slate->space, record->entries[entry].config);
+    if (live == TDT_NONE) {
+      continue;
+    }
+    if (says_more(record, entry, slate->entries[live])) {
+      slate->entries[live] = entry;
+    }
+    if (entry == record->best) {
+      slate->best = live;
+    }
+  }
+}
+
+/* Live candidates with one description share what is known of it. */
+static void share_entries(tdt__slate *slate) {
+  for (size_t i = 0; i < slate->n; i++) {
+    size_t first = tdt__space_find(slate->space, tdt_space_config(slate->space, i));
+    slate->entries[i] = slate->entries[first];
+  }
+}
+
+tdt_status tdt__slate_create(const tdt_space *space, tdt_record *record, const char *prune_rule,
+                             tdt__slate *slate, tdt_error *error) {
+  *slate = (tdt__slate){
+      .space = space,
+      .record = record,
+      .same_rule = record != NULL && strcmp(record->prune_rule, prune_rule) == 0,
+      .n = tdt_space_size(space),
+      .best = TDT_NONE,
+  };
+  tdt_status status = allocate(slate, error);
+  if (status != TDT_OK) {
+    tdt__slate_clear(slate);
+    return status;
+  }
+  for (size_t i = 0; i < slate->n; i++) {
+    slate->entries[i] = TDT_NONE;
+    slate->kept[i] = true;
+    slate->timings[i] = unknown;
+  }
+  if (record != NULL) {
+    match_entries(slate);
+    share_entries(slate);
+  }
+  return TDT_OK;
+}
+
+void tdt__slate_clear(tdt__slate *slate) {
+  for (size_t i = 0; slate->timings != NULL && i < slate->n; i++) {
+    tdt__timing_clear(&slate->timings[i]);
+  }
+  free(slate->timings);
+  free(slate->queued);
+  free(slate->queue);
+  free(slate->kept);
+  free(slate->entries);
+  tdt_record_destroy(slate->record);
+  *slate = (tdt__slate){0};
+}
+
+const tdt__timing *tdt__slate_known(const tdt__slate *slate, size_t candidate) {
+  if (slate->timings[candidate].outcome != TDT_OUTCOME_UNKNOWN) {
+    return &slate->timings[candidate];
+  }
+  if (slate->entries[candidate] == TDT_NONE) {
+    return &unknown;
+  }
+  const tdt__timing *recorded = &slate->record->entries[slate->entries[candidate]].timing;
+  if (recorded->outcome == TDT_OUTCOME_PRUNED && !slate->same_rule) {
+    return &unknown;
+  }
+  return recorded;
+}
+
+static bool runs(const tdt__slate *slate, size_t candidate) {
+  return slate->kept[candidate] && tdt__slate_known(slate, candidate)->outcome == TDT_OUTCOME_TIMED;
+}
+
+/* The recorded winner if it may still win, else the fastest by the record. */
+static size_t recorded_winner(const tdt__slate *slate) {
+  if (slate->best != TDT_NONE && runs(slate, slate->best)) {
+    return slate->best;
+  }
+  return tdt__select_fastest(slate, false);
+}
+
+bool tdt__slate_answer(const tdt__slate *slate, bool prunes, size_t *candidate) {
+  if (slate->record == NULL || (prunes && !slate->same_rule)) {
+    return false;
+  }
+  for (size_t i = 0; i < slate->n; i++) {
+    if (tdt__slate_known(slate, i)->outcome == TDT_OUTCOME_UNKNOWN) {
+      return false;
+    }
+  }
+  size_t winner = recorded_winner(slate);
+  if (winner == TDT_NONE) {
+    return false;
+  }
+  *candidate = winner;
+  return true;
+}
+
+static void queue(tdt__slate *slate, size_t candidate) {
+  if (!slate->queued[candidate]) {
+    slate->queued[candidate] = true;
+    slate->queue[slate->n_queued++] = candidate;
+  }
+}
+
+/* Kept, and not known or said to be pruned by the record. */
+static bool needs_measuring(const tdt__slate *slate, size_t candidate) {
+  tdt_outcome outcome = tdt__slate_known(slate, candidate)->outcome;
+  return slate->kept[candidate] &&
+         (outcome == TDT_OUTCOME_UNKNOWN || outcome == TDT_OUTCOME_PRUNED);
+}
+
+/* The record only knows failures: another day may be better. */
+static void start_anew(tdt__slate *slate) {
+  for (size_t i = 0; i < slate->n; i++) {
+    if (slate->kept[i]) {
+      slate->entries[i] = TDT_NONE;
+      queue(slate, i);
+    }
+  }
+}
+
+/* The recorded winner goes first: should the tuning be interrupted, what was measured so far can
+ * be compared with it. */
+void tdt__slate_plan(tdt__slate *slate) {
+  size_t n_needed = 0;
+  for (size_t i = 0; i < slate->n; i++) {
+    n_needed += needs_measuring(slate, i) ? 1 : 0;
+  }
+  size_t winner = recorded_winner(slate);
+  if (n_needed == 0) {
+    if (winner == TDT_NONE) {
+      start_anew(slate);
+    }
+    return;
+  }
+  if (winner != TDT_NONE && slate->record->best != TDT_NONE) {
+    slate->contested = true;
+    queue(slate, winner);
+  }
+  for (size_t i = 0; i < slate->n; i++) {
+    if (needs_measuring(slate, i)) {
+      queue(slate, i);
+    }
+  }
+}
+
+size_t tdt__slate_winner(const tdt__slate *slate) {
+  if (slate->n_queued == 0) {
+    return recorded_winner(slate);
+  }
+  size_t winner = tdt__select_fastest(slate, slate->contested);
+  return winner != TDT_NONE ? winner : tdt__select_fastest(slate, false);
+}
+
+size_t tdt__slate_count_kept(const tdt__slate *slate) {
+  size_t n_kept = 0;
+  for (size_t i = 0; i < slate->n; i++) {
+    n_kept += slate->kept[i] ? 1 : 0;
+  }
+  return n_kept;
+}

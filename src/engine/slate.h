@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TDT_ENGINE_SLATE_H
+#define TDT_ENGINE_SLATE_H
+
+#include "model/record.h"
+#include "model/space.h"
+
+/*
+ * What is known of each live candidate, from a stored record and from this tuning, and what is to
+ * be measured. A record's candidates are matched to live ones by description; no more of it is
+ * believed.
+ */
+typedef struct tdt__slate {
+  const tdt_space *space;
+  tdt_record *record; /* owned; NULL: nothing is stored */
+  bool same_rule;     /* what the record calls pruned was so under the rule of today */
+  size_t n;           /* live candidates; the arrays below have that many */
+  size_t *entries;    /* each one's entry in the record, TDT_NONE if it has none */
+  size_t best;        /* the recorded winner, TDT_NONE if there is none or it is not offered */
+  bool *kept;         /* by pruning; all, before that */
+  size_t *queue;      /* candidates to measure, in order */
+  size_t n_queued;
+  bool contested; /* the recorded winner takes part again, so only new times compare with it */
+  bool *queued;   /* whether in `queue` */
+  tdt__timing *timings; /* what this tuning found; UNKNOWN elsewhere */
+} tdt__slate;
+
+/* Takes the record over, also on failure. TDT_ENOMEM. */
+tdt_status tdt__slate_create(const tdt_space *space, tdt_record *record, const char *prune_rule,
+                             tdt__slate *slate, tdt_error *error);
+void tdt__slate_clear(tdt__slate *slate);
+
+/* What this tuning found, else what the record knows and is still true, else UNKNOWN. */
+const tdt__timing *tdt__slate_known(const tdt__slate *slate, size_t candidate);
+
+/*
+ * Whether the record answers without any pruning or measuring, and with which candidate: every
+ * live one is known, and one could run. `prunes`: a changed pruning rule must be asked first.
+ */
+bool tdt__slate_answer(const tdt__slate *slate, bool prunes, size_t *candidate);
+
+/* After pruning: queues what must be measured; nothing, where the record knows all that is kept. */
+void tdt__slate_plan(tdt__slate *slate);
+
+/* The winner among what is known, TDT_NONE if none of those kept could run. */
+size_t tdt__slate_winner(const tdt__slate *slate);
+
+size_t tdt__slate_count_kept(const tdt__slate *slate);
+
+#endif
