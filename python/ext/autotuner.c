@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+#include "compat.h"
+
+#include "autotuner.h"
+#include "call.h"
+#include "construct.h"
+#include "resolve.h"
+
+static int autotuner_traverse(PyObject *object, visitproc visit, void *arg) {
+  AutoTuner *self = (AutoTuner *)object;
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(self->fn);
+  Py_VISIT(self->key_fn);
+  Py_VISIT(self->front);
+  Py_VISIT(self->config_space);
+  Py_VISIT(self->prune_fn);
+  Py_VISIT(self->on_progress);
+  Py_VISIT(self->positional_names);
+  Py_VISIT(self->identity);
+  Py_VISIT(self->module);
+  Py_VISIT(self->dict);
+  return candidates_traverse(&self->candidates, visit, arg);
+}
+
+/*
+ * Whatever refers back to a tuner was changed after the tuner was made: its own two dicts, or an
+ * object of somebody else's, which can be cleared itself. So what a call relies on stays to the
+ * end, and so does the module, whose context the engine borrows.
+ */
+static int autotuner_clear(PyObject *object) {
+  AutoTuner *self = (AutoTuner *)object;
+  Py_CLEAR(self->dict);
+  if (self->front != NULL) {
+    PyDict_Clear(self->front);
+  }
+  return 0;
+}
+
+static void autotuner_dealloc(PyObject *object) {
+  AutoTuner *self = (AutoTuner *)object;
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  if (self->weakrefs != NULL) {
+    PyObject_ClearWeakRefs(object);
+  }
+  tdt_tuner_destroy(self->engine);
+  tdt_space_destroy(self->space);
+  candidates_clear(&self->candidates);
+  shape_cache_clear(&self->shapes);
+  Py_CLEAR(self->fn);
+  Py_CLEAR(self->key_fn);
+  Py_CLEAR(self->front);
+  Py_CLEAR(self->config_space);
+  Py_CLEAR(self->prune_fn);
+  Py_CLEAR(self->on_progress);
+  Py_CLEAR(self->positional_names);
+  Py_CLEAR(self->name);
+  Py_CLEAR(self->identity);
+  Py_CLEAR(self->store_doubt);
+  Py_CLEAR(self->dict);
+  Py_CLEAR(self->module);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+/* A function of a class: bound to the instance, itself when asked of the class. */
+static PyObject *autotuner_get(PyObject *self, PyObject *instance, PyObject *owner) {
+  (void)owner;
+  if (instance == NULL || instance == Py_None) {
+    return Py_NewRef(self);
+  }
+  return PyMethod_New(self, instance);
+}
+
+/* "module.qualname", as far as there are such. */
+static PyObject *full_name(PyObject *object) {
+  AutoTuner *self = (AutoTuner *)object;
+  PyObject *module = PyObject_GetAttrString(object, "__module__");
+  PyObject *qualname = module == NULL ? NULL : PyObject_GetAttrString(object, "__qualname__");
+  PyObject *name = NULL;
+  if (qualname != NULL && PyUnicode_Check(module)) {
+    name = PyUnicode_FromFormat("%U.%S", module, qualname);
+  } else {
+    PyErr_Clear();
+    name = Py_NewRef(self->name);
+  }
+  Py_XDECREF(module);
+  Py_XDECREF(qualname);
+  return name;
+}
+
+static PyObject *autotuner_repr(PyObject *object) {
+  size_t n = ((AutoTuner *)object)->candidates.n;
+  PyObject *name = full_name(object);
+  if (name == NULL) {
+    return NULL;
+  }
+  PyObject *repr = PyUnicode_FromFormat("<tdtune.AutoTuner %U, %zu %s>", name, n,
+                                        n == 1 ? "candidate" : "candidates");
+  Py_DECREF(name);
+  return repr;
+}
+
+static PyObject *autotuner_reduce(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return PyObject_GetAttrString(self, "__qualname__");
+}
+
+static PyObject *autotuner_copy(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return Py_NewRef(self);
+}
+
+static PyObject *autotuner_record_path(PyObject *object, PyObject *const *args, Py_ssize_t n_args,
+                                       PyObject *kwnames) {
+  AutoTuner *self = (AutoTuner *)object;
+  PyObject *path = NULL;
+  Call call;
+  if (call_open(self, &call, args, (size_t)n_args, kwnames) == 0) {
+    PyObject *key = call_key(self, &call);
+    if (key != NULL) {
+      path = resolve_path(self, &call, key);
+      Py_DECREF(key);
+    }
+  }
+  call_close(&call);
+  return path;
+}
+
+PyDoc_STRVAR(record_path_doc,
+             "record_path($self, /, *args, **kwargs)\n--\n\n"
+             "Path of the file in which the result for a call with these arguments is (or would "
+             "be) kept; None where the function cannot be told apart well enough to store "
+             "anything.");
+PyDoc_STRVAR(reduce_doc, "Pickled by qualified name.");
+PyDoc_STRVAR(copy_doc, "A tuner is its own copy.");
+
+static PyMethodDef autotuner_methods[] = {
+    {"record_path", METHOD(autotuner_record_path), METH_FASTCALL | METH_KEYWORDS, record_path_doc},
+    {"__reduce__", autotuner_reduce, METH_NOARGS, reduce_doc},
+    {"__copy__", autotuner_copy, METH_NOARGS, copy_doc},
+    {"__deepcopy__", autotuner_copy, METH_O, copy_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef autotuner_members[] = {
+    {"fn", T_OBJECT_EX, offsetof(AutoTuner, fn), READONLY, "the function that is tuned"},
+    {"key_fn", T_OBJECT_EX, offsetof(AutoTuner, key_fn), READONLY, "makes the business key"},
+    {"prune_fn", T_OBJECT_EX, offsetof(AutoTuner, prune_fn), READONLY, "the filter, or None"},
+    {"config_space", T_OBJECT_EX, offsetof(AutoTuner, config_space), READONLY,
+     "the configurations: a tuple of dicts"},
+    {"__dictoffset__", T_PYSSIZET, offsetof(AutoTuner, dict), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(AutoTuner, weakrefs), READONLY, NULL},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(AutoTuner, vectorcall), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef autotuner_getset[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+PyDoc_STRVAR(
+    autotuner_doc,
+    "AutoTuner(fn, config_space, key_fn, prune_fn=None, *, warmup=None, repeat=None, "
+    "on_progress=None)\n--\n\n"
+    "A function that runs with the fastest of several configurations. Made by autotune().");
+
+static PyType_Slot autotuner_slots[] = {
+    {Py_tp_doc, __extension__(void *) autotuner_doc},
+    {Py_tp_new, SLOT(autotuner_new)},
+    {Py_tp_dealloc, SLOT(autotuner_dealloc)},
+    {Py_tp_traverse, SLOT(autotuner_traverse)},
+    {Py_tp_clear, SLOT(autotuner_clear)},
+    {Py_tp_call, SLOT(PyVectorcall_Call)},
+    {Py_tp_descr_get, SLOT(autotuner_get)},
+    {Py_tp_repr, SLOT(autotuner_repr)},
+    {Py_tp_methods, autotuner_methods},
+    {Py_tp_members, autotuner_members},
+    {Py_tp_getset, autotuner_getset},
+    {0, NULL},
+};
+
+static PyType_Spec autotuner_spec = {
+    .name = "tdtune.AutoTuner",
+    .basicsize = sizeof(AutoTuner),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = autotuner_slots,
+};
+
+PyTypeObject *autotuner_type_create(PyObject *module) {
+  return (PyTypeObject *)PyType_FromModuleAndSpec(module, &autotuner_spec, NULL);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+#include "compat.h"
+
+#include "callbacks.h"
+#include "convert.h"
+
+static const Candidate *candidate_at(const Miss *miss, size_t index) {
+  return &miss->tuner->candidates.items[index];
+}
+
+/* Keeps the lock afterwards: see Miss. */
+static tdt_status on_launch(void *user, size_t candidate, tdt_error *error) {
+  Miss *miss = user;
+  tdt_status status = miss_stopped(miss, error);
+  if (status != TDT_OK) {
+    return status;
+  }
+  miss_enter(miss);
+  PyObject *result = call_run(miss->tuner, miss->call, candidate_at(miss, candidate));
+  if (result == NULL) {
+    return miss_fail(miss, error);
+  }
+  Py_DECREF(result);
+  return TDT_OK;
+}
+
+/* An Exception here is no news: a device that is ruined fails again when it is synchronized. */
+static void on_discard(void *user, size_t candidate) {
+  (void)candidate;
+  Miss *miss = user;
+  miss_enter(miss);
+  PyObject *done = cold_call(miss->tuner->state, COLD_DEVICE_MEMORY_RELEASE, &miss->place, 1);
+  if (done == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {
+    PyErr_Clear();
+  } else if (done == NULL) {
+    (void)miss_stop(miss, NULL);
+  }
+  Py_XDECREF(done);
+}
+
+/* What prune_fn gets: a copy, so that it may change it, with the values that this call fixes. */
+static PyObject *config_for_prune(const Miss *miss, size_t candidate) {
+  PyObject *config = PyDict_Copy(candidate_at(miss, candidate)->config);
+  PyObject *name = NULL;
+  PyObject *value = NULL;
+  Py_ssize_t position = 0;
+  while (config != NULL && miss->call->overwritten != NULL &&
+         PyDict_Next(miss->call->overwritten, &position, &name, &value)) {
+    int is_field = PyDict_Contains(config, name);
+    if (is_field < 0 || (is_field > 0 && PyDict_SetItem(config, name, value) < 0)) {
+      Py_CLEAR(config);
+    }
+  }
+  return config;
+}
+
+/* prune_fn(config, *args, **kwargs) */
+static PyObject *call_prune(const Miss *miss, PyObject *config) {
+  const Call *call = miss->call;
+  size_t n = (size_t)(call->n_args + call_n_names(call));
+  PyObject **stack = PyMem_Malloc((n + 1) * sizeof(*stack));
+  if (stack == NULL) {
+    return PyErr_NoMemory();
+  }
+  stack[0] = config;
+  for (size_t i = 0; i < n; i++) {
+    stack[1 + i] = call->args[i];
+  }
+  PyObject *keep =
+      PyObject_Vectorcall(miss->tuner->prune_fn, stack, (size_t)call->n_args + 1, call->names);
+  PyMem_Free(stack);
+  return keep;
+}
+
+static int wants(const Miss *miss, size_t candidate) {
+  PyObject *config = config_for_prune(miss, candidate);
+  if (config == NULL) {
+    return -1;
+  }
+  PyObject *keep = call_prune(miss, config);
+  Py_DECREF(config);
+  int truth = keep == NULL ? -1 : PyObject_IsTrue(keep);
+  Py_XDECREF(keep);
+  return truth;
+}
+
+static PyObject *prune_note(const Miss *miss, size_t candidate) {
+  PyObject *config = text_to_str(tdt_space_config(miss->tuner->space, candidate));
+  if (config == NULL) {
+    return NULL;
+  }
+  PyObject *note = PyUnicode_FromFormat("raised by the prune_fn of %U for candidate %zu: %U",
+                                        miss->tuner->name, candidate, config);
+  Py_DECREF(config);
+  return note;
+}
+
+static tdt_status on_prune(void *user, size_t candidate, bool *keep, tdt_error *error) {
+  Miss *miss = user;
+  tdt_status status = miss_stopped(miss, error);
+  if (status != TDT_OK) {
+    return status;
+  }
+  miss_enter(miss);
+  int truth = wants(miss, candidate);
+  if (truth < 0) {
+    status = miss_stop(miss, error);
+    exception_note(miss->stop, prune_note(miss, candidate));
+  } else {
+    *keep = truth > 0;
+  }
+  miss_leave(miss);
+  return status;
+}
+
+static tdt_status on_poll(void *user, tdt_error *error) {
+  Miss *miss = user;
+  tdt_status status = miss_stopped(miss, error);
+  if (status != TDT_OK) {
+    miss_leave(miss);
+    return status;
+  }
+  miss_enter(miss);
+  if (PyErr_CheckSignals() < 0) {
+    status = miss_stop(miss, error);
+  }
+  miss_leave(miss);
+  return status;
+}
+
+static PyObject *index_or_minus_one(size_t index) {
+  return index == TDT_NONE ? PyLong_FromLong(-1) : PyLong_FromSize_t(index);
+}
+
+static PyObject *number_or_none(bool known, double number) {
+  return known ? PyFloat_FromDouble(number) : Py_NewRef(Py_None);
+}
+
+static PyObject *text_or_none(const char *text) {
+  return text == NULL ? Py_NewRef(Py_None) : text_to_str(text);
+}
+
+#define N_PROGRESS 9
+
+/* Arguments of tdtune._cold.progress; a NULL among them: an error is set. */
+static void progress_args(const Miss *miss, const tdt_progress *progress,
+                          PyObject *args[N_PROGRESS]) {
+  args[0] = Py_NewRef(miss->tuner->on_progress);
+  args[1] = PyLong_FromSize_t(progress->n_candidates);
+  args[2] = PyLong_FromSize_t(progress->n_done);
+  args[3] = index_or_minus_one(progress->candidate);
+  args[4] = PyLong_FromLong((long)progress->outcome);
+  args[5] = number_or_none(progress->outcome == TDT_OUTCOME_TIMED, progress->time_ms);
+  args[6] = text_or_none(progress->error);
+  args[7] = index_or_minus_one(progress->best);
+  args[8] = number_or_none(progress->best != TDT_NONE, progress->best_ms);
+}
+
+static void tell_progress(Miss *miss, const tdt_progress *progress) {
+  PyObject *args[N_PROGRESS];
+  PyObject *done = NULL;
+  progress_args(miss, progress, args);
+  if (!PyErr_Occurred()) {
+    done = cold_call(miss->tuner->state, COLD_PROGRESS, args, N_PROGRESS);
+  }
+  for (size_t i = 0; i < N_PROGRESS; i++) {
+    Py_XDECREF(args[i]);
+  }
+  if (done == NULL) {
+    (void)miss_stop(miss, NULL);
+  }
+  Py_XDECREF(done);
+}
+
+/* After each candidate, so this is where the lock is given back. */
+static void on_progress(void *user, const tdt_progress *progress) {
+  Miss *miss = user;
+  if (miss->tuner->on_progress != Py_None && miss->stop == NULL) {
+    miss_enter(miss);
+    tell_progress(miss, progress);
+  }
+  miss_leave(miss);
+}
+
+static void on_log(void *user, tdt_log_level level, const char *message) {
+  Miss *miss = user;
+  bool had_lock = miss->has_lock;
+  miss_enter(miss);
+  if (cold_emit(miss->tuner->state, level, text_to_str(message), miss->call->verbose) < 0) {
+    (void)miss_stop(miss, NULL);
+  }
+  if (!had_lock) {
+    miss_leave(miss);
+  }
+}
+
+void callbacks_install(tdt_request *request, Miss *miss) {
+  request->log = (tdt_log){.write = on_log, .user = miss, .least = TDT_LOG_INFO};
+  request->user = miss;
+  request->launch = on_launch;
+  request->prune = miss->tuner->prune_fn == Py_None ? NULL : on_prune;
+  request->discard = on_discard;
+  request->poll = on_poll;
+  request->progress = on_progress;
+}
+
+PyObject *call_args_tuple(const Call *call) {
+  PyObject *args = PyTuple_New(call->n_args);
+  for (Py_ssize_t i = 0; args != NULL && i < call->n_args; i++) {
+    PyTuple_SET_ITEM(args, i, Py_NewRef(call->args[i]));
+  }
+  return args;
+}
+
+PyObject *call_kwargs_dict(const Call *call) {
+  PyObject *kwargs = PyDict_New();
+  for (Py_ssize_t i = 0; kwargs != NULL && i < call_n_names(call); i++) {
+    PyObject *value = call->args[call->n_args + i];
+    if (PyDict_SetItem(kwargs, PyTuple_GET_ITEM(call->names, i), value) < 0) {
+      Py_CLEAR(kwargs);
+    }
+  }
+  return kwargs;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+#include "compat.h"
+
+#include <limits.h>
+
+#include "autotuner.h"
+#include "call.h"
+#include "construct.h"
+
+/* Runs of one kind that a plan may have; the library's bound. */
+#define MOST_RUNS 100000
+
+typedef struct Arguments {
+  PyObject *fn;
+  PyObject *config_space;
+  PyObject *key_fn;
+  PyObject *prune_fn;
+  PyObject *warmup;
+  PyObject *repeat;
+  PyObject *on_progress;
+} Arguments;
+
+static int parse(Arguments *a, PyObject *args, PyObject *kwargs) {
+  static char *names[] = {"fn",     "config_space", "key_fn",      "prune_fn",
+                          "warmup", "repeat",       "on_progress", NULL};
+  *a = (Arguments){NULL, NULL, NULL, Py_None, Py_None, Py_None, Py_None};
+  return PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|O$OOO:AutoTuner", names, &a->fn,
+                                     &a->config_space, &a->key_fn, &a->prune_fn, &a->warmup,
+                                     &a->repeat, &a->on_progress)
+             ? 0
+             : -1;
+}
+
+/* None leaves *count as it is. */
+static int parse_count(PyObject *value, const char *name, long least, unsigned *count) {
+  if (value == Py_None) {
+    return 0;
+  }
+  PyObject *index = PyNumber_Index(value);
+  if (index == NULL) {
+    return -1;
+  }
+  int overflow = 0;
+  long number = PyLong_AsLongAndOverflow(index, &overflow);
+  Py_DECREF(index);
+  if (number == -1 && PyErr_Occurred()) {
+    return -1;
+  }
+  if (overflow != 0 || number < least || number > MOST_RUNS) {
+    PyErr_Format(PyExc_ValueError, "%s is a number from %ld to %d, not %R", name, least, MOST_RUNS,
+                 value);
+    return -1;
+  }
+  *count = (unsigned)number;
+  return 0;
+}
+
+static int set_plan(AutoTuner *self, const Arguments *a) {
+  self->plan = tdt_plan_documented();
+  if (parse_count(a->warmup, "warmup", 0, &self->plan.n_warmup) < 0) {
+    return -1;
+  }
+  return parse_count(a->repeat, "repeat", 1, &self->plan.n_repeat);
+}
+
+static int set_callables(AutoTuner *self, const Arguments *a) {
+  if (!PyCallable_Check(a->key_fn)) {
+    PyErr_Format(PyExc_TypeError, "key_fn is a function, not %R", a->key_fn);
+    return -1;
+  }
+  if (a->prune_fn != Py_None && !PyCallable_Check(a->prune_fn)) {
+    PyErr_Format(PyExc_TypeError, "prune_fn is a function or None, not %R", a->prune_fn);
+    return -1;
+  }
+  if (a->on_progress != Py_None && !PyCallable_Check(a->on_progress)) {
+    PyErr_Format(PyExc_TypeError, "on_progress is a function or None, not %R", a->on_progress);
+    return -1;
+  }
+  self->key_fn = Py_NewRef(a->key_fn);
+  self->prune_fn = Py_NewRef(a->prune_fn);
+  self->on_progress = Py_NewRef(a->on_progress);
+  return 0;
+}
+
+/* An attribute of the blueprint that is a tuple: a new reference. */
+static PyObject *tuple_of(PyObject *blueprint, const char *name) {
+  PyObject *tuple = PyObject_GetAttrString(blueprint, name);
+  if (tuple != NULL && !PyTuple_Check(tuple)) {
+    PyErr_Format(PyExc_TypeError, "blueprint: %s is no tuple", name);
+    Py_CLEAR(tuple);
+  }
+  return tuple;
+}
+
+static int set_free(AutoTuner *self, PyObject *blueprint) {
+  PyObject *number = PyObject_GetAttrString(blueprint, "n_positional_free");
+  if (number == NULL) {
+    return -1;
+  }
+  self->n_positional_free = PyNumber_AsSsize_t(number, NULL); /* clipped: "no limit" is large */
+  Py_DECREF(number);
+  return self->n_positional_free == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+static int set_space(AutoTuner *self, PyObject *blueprint) {
+  PyObject *texts = tuple_of(blueprint, "configs");
+  if (texts == NULL) {
+    return -1;
+  }
+  if (PyTuple_GET_SIZE(texts) != PyTuple_GET_SIZE(self->config_space)) {
+    PyErr_SetString(PyExc_ValueError, "blueprint: configs and candidates differ in number");
+  } else {
+    self->space = candidates_space(texts);
+  }
+  Py_DECREF(texts);
+  return self->space == NULL ? -1 : 0;
+}
+
+static int set_from_blueprint(AutoTuner *self, PyObject *blueprint) {
+  self->fn = PyObject_GetAttrString(blueprint, "fn");
+  self->name = self->fn == NULL ? NULL : PyObject_GetAttrString(blueprint, "name");
+  if (self->name == NULL) {
+    return -1;
+  }
+  if (!PyUnicode_Check(self->name)) {
+    PyErr_SetString(PyExc_TypeError, "blueprint: name is no text");
+    return -1;
+  }
+  self->config_space = tuple_of(blueprint, "candidates");
+  self->positional_names =
+      self->config_space == NULL ? NULL : tuple_of(blueprint, "positional_names");
+  if (self->positional_names == NULL || set_free(self, blueprint) < 0 ||
+      candidates_fill(&self->candidates, self->config_space) < 0) {
+    return -1;
+  }
+  return set_space(self, blueprint);
+}
+
+static int draw_blueprint(AutoTuner *self, const Arguments *a) {
+  PyObject *args[] = {a->fn, a->config_space, a->key_fn, a->prune_fn};
+  PyObject *blueprint = cold_call(self->state, COLD_BLUEPRINT, args, 4);
+  if (blueprint == NULL) {
+    return -1;
+  }
+  int done = set_from_blueprint(self, blueprint);
+  Py_DECREF(blueprint);
+  return done;
+}
+
+static int set_default(PyObject *object, const char *attribute, PyObject *value) {
+  PyObject *present = PyObject_GetAttrString(object, attribute);
+  if (present != NULL) {
+    Py_DECREF(present);
+    return 0;
+  }
+  if (!PyErr_ExceptionMatches(PyExc_AttributeError)) {
+    return -1;
+  }
+  PyErr_Clear();
+  return PyObject_SetAttrString(object, attribute, value);
+}
+
+/* A function without a signature (some builtins) leaves the tuner without one. */
+static int set_signature(PyObject *self, const ModuleState *state, PyObject *fn) {
+  PyObject *signature = PyObject_CallOneArg(state->signature, fn);
+  if (signature != NULL) {
+    int done = PyObject_SetAttrString(self, "__signature__", signature);
+    Py_DECREF(signature);
+    return done;
+  }
+  if (!PyErr_ExceptionMatches(PyExc_ValueError) && !PyErr_ExceptionMatches(PyExc_TypeError)) {
+    return -1;
+  }
+  PyErr_Clear();
+  return 0;
+}
+
+/* The attributes that functools.wraps gives, and names for what has none (partial). */
+static int wrap(AutoTuner *self) {
+  PyObject *object = (PyObject *)self;
+  PyObject *done =
+      PyObject_CallFunctionObjArgs(self->state->update_wrapper, object, self->fn, NULL);
+  if (done == NULL) {
+    return -1;
+  }
+  Py_DECREF(done);
+  if (set_default(object, "__name__", self->name) < 0 ||
+      set_default(object, "__qualname__", self->name) < 0) {
+    return -1;
+  }
+  return set_signature(object, self->state, self->fn);
+}
+
+static int set_up(AutoTuner *self, PyTypeObject *type, const Arguments *a) {
+  PyObject *module = PyType_GetModule(type);
+  if (module == NULL) {
+    return -1;
+  }
+  self->module = Py_NewRef(module);
+  self->state = state_of(module);
+  self->front = PyDict_New();
+  if (self->front == NULL || state_load_cold(self->state) < 0) {
+    return -1;
+  }
+  if (set_plan(self, a) < 0 || draw_blueprint(self, a) < 0 || set_callables(self, a) < 0) {
+    return -1;
+  }
+  return wrap(self);
+}
+
+PyObject *autotuner_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  Arguments a;
+  if (parse(&a, args, kwargs) < 0) {
+    return NULL;
+  }
+  AutoTuner *self = (AutoTuner *)type->tp_alloc(type, 0);
+  if (self == NULL) {
+    return NULL;
+  }
+  self->vectorcall = autotuner_vectorcall;
+  if (set_up(self, type, &a) < 0) {
+    Py_DECREF(self);
+    return NULL;
+  }
+  return (PyObject *)self;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "compat.h"
+
+#include <string.h>
+
+#include "front.h"
+
+/* Equal keys of different types that one entry takes; more are left to the engine's memory. */
+#define ENTRY_LIMIT 8
+
+static bool same_bits(double a, double b) {
+  return memcmp(&a, &b, sizeof(a)) == 0;
+}
+
+static bool same_key(PyObject *a, PyObject *b);
+
+static bool same_items(PyObject *a, PyObject *b) {
+  Py_ssize_t n = PyTuple_GET_SIZE(a);
+  if (n != PyTuple_GET_SIZE(b)) {
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < n; i++) {
+    if (!same_key(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Whether two keys that the dict found equal are also of the same types. Runs no Python code. */
+static bool same_key(PyObject *a, PyObject *b) {
+  if (a == b) {
+    return true;
+  }
+  if (Py_TYPE(a) != Py_TYPE(b)) {
+    return false;
+  }
+  if (PyTuple_Check(a)) {
+    return same_items(a, b);
+  }
+  if (PyFloat_Check(a)) {
+    return same_bits(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b));
+  }
+  if (PyComplex_Check(a)) {
+    return same_bits(PyComplex_RealAsDouble(a), PyComplex_RealAsDouble(b)) &&
+           same_bits(PyComplex_ImagAsDouble(a), PyComplex_ImagAsDouble(b));
+  }
+  return true;
+}
+
+/* The value of an entry is a tuple (key, winner, key, winner, ...). -1: not in it. */
+static Py_ssize_t entry_find(PyObject *entry, PyObject *key) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(entry); i += 2) {
+    if (same_key(PyTuple_GET_ITEM(entry, i), key)) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+int front_find(PyObject *front, PyObject *key, size_t *candidate) {
+  PyObject *entry = PyDict_GetItemWithError(front, key);
+  if (entry == NULL) {
+    if (!PyErr_Occurred()) {
+      return 0;
+    }
+    if (PyErr_ExceptionMatches(PyExc_TypeError)) { /* no hash; its text may still be known */
+      PyErr_Clear();
+      return 0;
+    }
+    return -1;
+  }
+  Py_ssize_t at = entry_find(entry, key);
+  if (at < 0) {
+    return 0;
+  }
+  *candidate = PyLong_AsSize_t(PyTuple_GET_ITEM(entry, at + 1));
+  return 1;
+}
+
+static bool is_nan(double value) {
+  return value != value;
+}
+
+/* Whether an object of no well-known type may be in a key here. */
+static bool accepts_other(PyObject *item) {
+  if (PyAnySet_Check(item) ||
+      PyObject_HasAttrString((PyObject *)Py_TYPE(item), "__dataclass_fields__")) {
+    return false;
+  }
+  PyObject *equal = PyObject_RichCompare(item, item, Py_EQ);
+  int truth = equal == NULL ? -1 : PyObject_IsTrue(equal);
+  Py_XDECREF(equal);
+  if (truth < 0) {
+    PyErr_Clear();
+  }
+  return truth > 0; /* a NaN of any kind differs from itself */
+}
+
+static bool accepts(PyObject *key) {
+  if (PyUnicode_CheckExact(key) || PyLong_CheckExact(key) || key == Py_None || PyBool_Check(key)) {
+    return true;
+  }
+  if (PyFloat_Check(key)) {
+    return !is_nan(PyFloat_AS_DOUBLE(key));
+  }
+  if (PyComplex_Check(key)) {
+    return !is_nan(PyComplex_RealAsDouble(key)) && !is_nan(PyComplex_ImagAsDouble(key));
+  }
+  if (!PyTuple_Check(key)) {
+    return accepts_other(key);
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++) {
+    if (!accepts(PyTuple_GET_ITEM(key, i))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* A new entry: the old one (may be NULL) with the key's winner added or replaced. */
+static PyObject *entry_with(PyObject *entry, PyObject *key, size_t candidate) {
+  Py_ssize_t size = entry == NULL ? 0 : PyTuple_GET_SIZE(entry);
+  Py_ssize_t at = entry == NULL ? -1 : entry_find(entry, key);
+  PyObject *winner = PyLong_FromSize_t(candidate);
+  PyObject *made = winner == NULL ? NULL : PyTuple_New(at < 0 ? size + 2 : size);
+  if (made == NULL) {
+    Py_XDECREF(winner);
+    return NULL;
+  }
+  for (Py_ssize_t i = 0; i < size; i++) {
+    PyTuple_SET_ITEM(made, i, Py_NewRef(PyTuple_GET_ITEM(entry, i)));
+  }
+  if (at < 0) {
+    PyTuple_SET_ITEM(made, size, Py_NewRef(key));
+    PyTuple_SET_ITEM(made, size + 1, winner);
+  } else {
+    Py_DECREF(PyTuple_GET_ITEM(made, at + 1));
+    PyTuple_SET_ITEM(made, at + 1, winner);
+  }
+  return made;
+}
+
+static int add(PyObject *front, PyObject *key, size_t candidate) {
+  PyObject *old = Py_XNewRef(PyDict_GetItemWithError(front, key));
+  if (old == NULL && PyErr_Occurred()) {
+    return -1;
+  }
+  int done = 0;
+  if (old == NULL || PyTuple_GET_SIZE(old) < 2 * ENTRY_LIMIT) {
+    PyObject *entry = entry_with(old, key, candidate);
+    done = entry == NULL ? -1 : PyDict_SetItem(front, key, entry);
+    Py_XDECREF(entry);
+  }
+  Py_XDECREF(old);
+  return done;
+}
+
+int front_add(PyObject *front, PyObject *key, size_t candidate) {
+  if (!accepts(key) || add(front, key, candidate) == 0) {
+    return 0;
+  }
+  if (PyErr_ExceptionMatches(PyExc_TypeError)) { /* no hash */
+    PyErr_Clear();
+    return 0;
+  }
+  return -1;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "compat.h"
+
+#include "autotuner.h"
+#include "convert.h"
+#include "facts.h"
+#include "state.h"
+
+ModuleState *state_of(PyObject *module) {
+  return PyModule_GetState(module);
+}
+
+static const char *const control_names[N_CONTROLS] = {
+#define CONTROL_NAME_(id, name) name,
+    CONTROL_LIST(CONTROL_NAME_)
+#undef CONTROL_NAME_
+};
+
+static int module_exec(PyObject *module) {
+  ModuleState *state = state_of(module);
+  tdt_error error = TDT_ERROR_INIT;
+  if (tdt_context_create(&state->context, &error) != TDT_OK) {
+    return raise_status(&error, NULL);
+  }
+  state->stores = PyDict_New();
+  if (state->stores == NULL) {
+    return -1;
+  }
+  for (size_t i = 0; i < N_CONTROLS; i++) {
+    state->controls[i] = PyUnicode_InternFromString(control_names[i]);
+    if (state->controls[i] == NULL) {
+      return -1;
+    }
+  }
+  state->autotuner_type = autotuner_type_create(module);
+  if (state->autotuner_type == NULL) {
+    return -1;
+  }
+  return PyModule_AddType(module, state->autotuner_type);
+}
+
+static int module_traverse(PyObject *module, visitproc visit, void *arg) {
+  ModuleState *state = state_of(module);
+  Py_VISIT(state->autotuner_type);
+  Py_VISIT(state->stores);
+  for (size_t i = 0; i < N_COLD; i++) {
+    Py_VISIT(state->cold[i]);
+  }
+  Py_VISIT(state->update_wrapper);
+  Py_VISIT(state->signature);
+  return 0;
+}
+
+static int module_clear(PyObject *module) {
+  ModuleState *state = state_of(module);
+  Py_CLEAR(state->autotuner_type);
+  Py_CLEAR(state->stores);
+  for (size_t i = 0; i < N_CONTROLS; i++) {
+    Py_CLEAR(state->controls[i]);
+  }
+  for (size_t i = 0; i < N_COLD; i++) {
+    Py_CLEAR(state->cold[i]);
+  }
+  Py_CLEAR(state->update_wrapper);
+  Py_CLEAR(state->signature);
+  return 0;
+}
+
+static void module_free(void *module) {
+  (void)module_clear(module);
+  tdt_context_destroy(state_of(module)->context);
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, SLOT(module_exec)},
+    {0, NULL},
+};
+
+PyDoc_STRVAR(module_doc, "The engine of tdtune as Python objects.");
+
+static struct PyModuleDef module_definition = {
+    PyModuleDef_HEAD_INIT,         .m_name = "tdtune._native", .m_doc = module_doc,
+    .m_size = sizeof(ModuleState), .m_methods = facts_methods, .m_slots = module_slots,
+    .m_traverse = module_traverse, .m_clear = module_clear,    .m_free = module_free,
+};
+
+PyMODINIT_FUNC PyInit__native(void);
+
+PyMODINIT_FUNC PyInit__native(void) {
+  return PyModuleDef_Init(&module_definition);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "compat.h"
+
+#include "convert.h"
+#include "place.h"
+
+static const char *const method_names[N_PLACE_METHODS] = {
+#define PLACE_NAME_(id, name) #name,
+    PLACE_LIST(PLACE_NAME_)
+#undef PLACE_NAME_
+};
+
+/* Steals the arguments, any of which may be NULL with an error set. */
+static PyObject *call_method(const Place *place, PlaceMethod method, PyObject *first,
+                             PyObject *second, size_t n_args) {
+  PyObject *args[] = {first, second};
+  PyObject *result = NULL;
+  if (!PyErr_Occurred()) {
+    result = PyObject_Vectorcall(place->methods[method], args, n_args, NULL);
+  }
+  Py_XDECREF(first);
+  Py_XDECREF(second);
+  return result;
+}
+
+/* The end of a call without an answer. */
+static tdt_status finish(const Place *place, PyObject *result, tdt_error *error) {
+  if (result == NULL) {
+    return miss_fail(place->miss, error);
+  }
+  Py_DECREF(result);
+  return TDT_OK;
+}
+
+static tdt_status on_reserve(void *self, size_t n_marks, tdt_error *error) {
+  Place *place = self;
+  miss_enter(place->miss);
+  PyObject *n = PyLong_FromSize_t(n_marks);
+  tdt_status status = finish(place, call_method(place, PLACE_RESERVE, n, NULL, 1), error);
+  miss_leave(place->miss);
+  return status;
+}
+
+/* This one, elapsed_ms and synchronize keep the lock: see Miss. */
+static tdt_status on_mark(void *self, size_t mark, tdt_error *error) {
+  Place *place = self;
+  miss_enter(place->miss);
+  PyObject *index = PyLong_FromSize_t(mark);
+  return finish(place, call_method(place, PLACE_MARK, index, NULL, 1), error);
+}
+
+static tdt_status on_elapsed_ms(void *self, size_t start, size_t stop, double *ms,
+                                tdt_error *error) {
+  Place *place = self;
+  miss_enter(place->miss);
+  PyObject *first = PyLong_FromSize_t(start);
+  PyObject *second = PyLong_FromSize_t(stop);
+  PyObject *answer = call_method(place, PLACE_ELAPSED_MS, first, second, 2);
+  double value = answer == NULL ? -1.0 : PyFloat_AsDouble(answer);
+  Py_XDECREF(answer);
+  if (value == -1.0 && PyErr_Occurred()) {
+    return miss_fail(place->miss, error);
+  }
+  *ms = value;
+  return TDT_OK;
+}
+
+static tdt_status on_synchronize(void *self, tdt_error *error) {
+  Place *place = self;
+  miss_enter(place->miss);
+  return finish(place, call_method(place, PLACE_SYNCHRONIZE, NULL, NULL, 0), error);
+}
+
+static tdt_status on_capturing(void *self, bool *capturing, tdt_error *error) {
+  Place *place = self;
+  tdt_status status = TDT_OK;
+  miss_enter(place->miss);
+  PyObject *answer = call_method(place, PLACE_CAPTURING, NULL, NULL, 0);
+  int truth = answer == NULL ? -1 : PyObject_IsTrue(answer);
+  Py_XDECREF(answer);
+  if (truth < 0) {
+    status = miss_fail(place->miss, error);
+  } else {
+    *capturing = truth > 0;
+  }
+  miss_leave(place->miss);
+  return status;
+}
+
+static const tdt_device_table table = {
+    .abi = TDT_DEVICE_ABI,
+    .size = sizeof(tdt_device_table),
+    .name = "python",
+    .reserve = on_reserve,
+    .mark = on_mark,
+    .elapsed_ms = on_elapsed_ms,
+    .synchronize = on_synchronize,
+    .capturing = on_capturing,
+};
+
+static int open_host(Place *place) {
+  tdt_error error = TDT_ERROR_INIT;
+  if (tdt_device_host_create(&place->device, &error) != TDT_OK) {
+    return raise_status(&error, NULL);
+  }
+  place->is_host = true;
+  return 0;
+}
+
+static int open_object(Place *place, PyObject *object) {
+  for (size_t i = 0; i < N_PLACE_METHODS; i++) {
+    place->methods[i] = PyObject_GetAttrString(object, method_names[i]);
+    if (place->methods[i] == NULL) {
+      return -1;
+    }
+  }
+  place->clock = PyObject_GetAttrString(object, "clock");
+  place->id = place->clock == NULL ? NULL : PyObject_GetAttrString(object, "id");
+  if (place->id == NULL) {
+    return -1;
+  }
+  place->device = (tdt_device){.table = &table, .self = place};
+  place->device.clock = text_from_str(place->clock, "the clock of a device");
+  place->device.id = text_from_str(place->id, "the id of a device");
+  return place->device.clock == NULL || place->device.id == NULL ? -1 : 0;
+}
+
+int place_open(Place *place, Miss *miss) {
+  *place = (Place){.miss = miss};
+  return miss->place == Py_None ? open_host(place) : open_object(place, miss->place);
+}
+
+void place_close(Place *place) {
+  if (place->is_host) {
+    tdt_device_host_destroy(&place->device);
+  }
+  for (size_t i = 0; i < N_PLACE_METHODS; i++) {
+    Py_XDECREF(place->methods[i]);
+  }
+  Py_XDECREF(place->clock);
+  Py_XDECREF(place->id);
+}

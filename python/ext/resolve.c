@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+#include "compat.h"
+
+#include <string.h>
+
+#include "callbacks.h"
+#include "convert.h"
+#include "front.h"
+#include "identify.h"
+#include "miss.h"
+#include "overwrite.h"
+#include "place.h"
+#include "resolve.h"
+
+/* Everything that a miss needs besides the tuner; texts are borrowed from the objects. */
+typedef struct Needs {
+  PyObject *situation;
+  PyObject *hardware;
+  PyObject *dependencies;
+  PyObject *store_holder;
+  tdt_store *store;
+  tdt_settings settings;
+} Needs;
+
+static void needs_clear(Needs *needs) {
+  Py_CLEAR(needs->situation);
+  Py_CLEAR(needs->hardware);
+  Py_CLEAR(needs->dependencies);
+  Py_CLEAR(needs->store_holder);
+}
+
+static PyObject *ask_situation(const AutoTuner *self, const Call *call) {
+  PyObject *args[] = {call_args_tuple(call), call_kwargs_dict(call),
+                      call->pg == NULL ? Py_None : call->pg};
+  PyObject *situation = NULL;
+  if (args[0] != NULL && args[1] != NULL) {
+    situation = cold_call(self->state, COLD_SITUATION, args, 3);
+  }
+  Py_XDECREF(args[0]);
+  Py_XDECREF(args[1]);
+  return situation;
+}
+
+static int needs_open(Needs *needs, AutoTuner *self, const Call *call) {
+  needs->situation = ask_situation(self, call);
+  if (needs->situation == NULL) {
+    return -1;
+  }
+  needs->hardware = PyObject_GetAttrString(needs->situation, "hardware");
+  needs->dependencies = PyObject_GetAttrString(needs->situation, "dependencies");
+  if (needs->hardware == NULL || needs->dependencies == NULL) {
+    return -1;
+  }
+  if (self->store_doubt != Py_None) {
+    return 0;
+  }
+  needs->store = state_store(self->state, &needs->store_holder);
+  return needs->store == NULL ? -1 : 0;
+}
+
+static int needs_settings(Needs *needs) {
+  tdt_error error = TDT_ERROR_INIT;
+  if (tdt_settings_from_environment(&needs->settings, &error) != TDT_OK) {
+    return raise_status(&error, NULL);
+  }
+  return 0;
+}
+
+static int fill_request(tdt_request *request, const AutoTuner *self, const Needs *needs,
+                        const char *key) {
+  tdt_request_init(request);
+  request->key = key;
+  request->hardware = text_from_str(needs->hardware, "the hardware description");
+  request->dependencies = text_from_str(needs->dependencies, "the list of dependencies");
+  if (request->hardware == NULL || request->dependencies == NULL) {
+    return -1;
+  }
+  request->prune_rule = identity_prune_rule(self);
+  request->settings = &needs->settings;
+  request->store = needs->store;
+  return request->prune_rule == NULL ? -1 : 0;
+}
+
+/* Runs the engine, and turns its answer into Python's. */
+static int run_engine(Miss *miss, const tdt_request *request, tdt_choice *choice) {
+  tdt_error error = TDT_ERROR_INIT;
+  miss_leave(miss);
+  tdt_status status = tdt_tuner_resolve(miss->tuner->engine, request, choice, &error);
+  miss_enter(miss);
+  if (miss->stop != NULL) {
+    tdt_error_clear(&error);
+    exception_raise(miss->stop);
+    miss->stop = NULL;
+    return -1;
+  }
+  if (status == TDT_OK) {
+    return 0;
+  }
+  bool has_cause = status == TDT_EFAILED || status == TDT_EDEVICE || status == TDT_ELAUNCH;
+  return raise_status(&error, has_cause ? miss->failure : NULL);
+}
+
+static int run_with_place(Miss *miss, tdt_request *request, tdt_choice *choice) {
+  Place place;
+  tdt_group group = tdt_group_self();
+  int done = place_open(&place, miss);
+  if (done == 0) {
+    request->device = &place.device;
+    request->group = &group;
+    callbacks_install(request, miss);
+    done = run_engine(miss, request, choice);
+  }
+  place_close(&place);
+  return done;
+}
+
+static int run_with_needs(AutoTuner *self, const Call *call, const Needs *needs, const char *key,
+                          tdt_choice *choice) {
+  tdt_request request;
+  if (fill_request(&request, self, needs, key) < 0) {
+    return -1;
+  }
+  Miss miss = {.tuner = self, .call = call, .has_lock = true};
+  miss.handled = exception_handled();
+  miss.place = PyObject_GetAttrString(needs->situation, "place");
+  int done = miss.place == NULL ? -1 : run_with_place(&miss, &request, choice);
+  miss_clear(&miss);
+  return done;
+}
+
+static int resolve_text(AutoTuner *self, const Call *call, const char *key, tdt_choice *choice) {
+  Needs needs = {0};
+  int done = identity_ensure(self, call->verbose);
+  if (done == 0) {
+    done = needs_settings(&needs);
+  }
+  if (done == 0) {
+    done = needs_open(&needs, self, call);
+  }
+  if (done == 0) {
+    done = run_with_needs(self, call, &needs, key, choice);
+  }
+  needs_clear(&needs);
+  return done;
+}
+
+/* Canonical text of the call's key: a new reference. */
+static PyObject *key_text(const AutoTuner *self, const Call *call, PyObject *key) {
+  PyObject *text = cold_call(self->state, COLD_DESCRIBE_KEY, &key, 1);
+  if (text != NULL && !PyUnicode_Check(text)) {
+    PyErr_Format(PyExc_TypeError, "the description of a key is text, not %R", text);
+    Py_CLEAR(text);
+  }
+  return overwrite_key(self, call, text);
+}
+
+static int tell_hit(const AutoTuner *self, const char *key, size_t candidate) {
+  PyObject *message =
+      PyUnicode_FromFormat("%U: candidate %zu %s is remembered for key %s", self->name, candidate,
+                           tdt_space_config(self->space, candidate), key);
+  return cold_emit(self->state, TDT_LOG_INFO, message, true);
+}
+
+static int choose(AutoTuner *self, const Call *call, const char *key, tdt_choice *choice) {
+  if (self->engine == NULL ||
+      !tdt_tuner_lookup(self->engine, key, strlen(key), &choice->candidate)) {
+    return resolve_text(self, call, key, choice);
+  }
+  choice->remembered = true;
+  return call->verbose ? tell_hit(self, key, choice->candidate) : 0;
+}
+
+int resolve_key(AutoTuner *self, const Call *call, PyObject *key, size_t *candidate) {
+  PyObject *text = key_text(self, call, key);
+  if (text == NULL) {
+    return -1;
+  }
+  tdt_choice choice = {0};
+  const char *utf8 = text_from_str(text, "the description of a key");
+  int done = utf8 == NULL ? -1 : choose(self, call, utf8, &choice);
+  Py_DECREF(text);
+  if (done == 0 && choice.remembered && call->overwritten == NULL) {
+    done = front_add(self->front, key, choice.candidate);
+  }
+  if (done < 0) {
+    return -1;
+  }
+  *candidate = choice.candidate;
+  return 1;
+}
+
+static PyObject *path_of(const AutoTuner *self, const Needs *needs, const char *key) {
+  tdt_identity identity = {.key = key};
+  identity.hardware = text_from_str(needs->hardware, "the hardware description");
+  if (identity.hardware == NULL || identity_function(self->identity, &identity.function) < 0) {
+    return NULL;
+  }
+  char *path = NULL;
+  tdt_error error = TDT_ERROR_INIT;
+  if (tdt_store_path(needs->store, &identity, &path, &error) != TDT_OK) {
+    (void)raise_status(&error, NULL);
+    return NULL;
+  }
+  PyObject *str = PyUnicode_DecodeFSDefault(path);
+  tdt_text_free(path);
+  return str;
+}
+
+static PyObject *path_for_text(AutoTuner *self, const Call *call, PyObject *text) {
+  const char *key = text_from_str(text, "the description of a key");
+  if (key == NULL || identity_ensure(self, false) < 0) {
+    return NULL;
+  }
+  if (self->store_doubt != Py_None) {
+    return Py_NewRef(Py_None);
+  }
+  Needs needs = {0};
+  PyObject *path = NULL;
+  if (needs_open(&needs, self, call) == 0) {
+    path = path_of(self, &needs, key);
+  }
+  needs_clear(&needs);
+  return path;
+}
+
+PyObject *resolve_path(AutoTuner *self, const Call *call, PyObject *key) {
+  PyObject *text = key_text(self, call, key);
+  if (text == NULL) {
+    return NULL;
+  }
+  PyObject *path = path_for_text(self, call, text);
+  Py_DECREF(text);
+  return path;
+}
