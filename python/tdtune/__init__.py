@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+"""Picks the fastest of several ways to run a function, on the machine where it runs, and
+remembers it.
+"""
+
+from tdtune._native import AutoTuner, version
+from tdtune.autotune import autotune
+from tdtune.progress import Progress
+from tdtune.records import (
+    load_autotune_data,
+    pretty_triton_config_repr,
+    table,
+    to_hashable,
+)
+
+__version__ = version()
+
+__all__ = [
+    "AutoTuner",
+    "Progress",
+    "__version__",
+    "autotune",
+    "load_autotune_data",
+    "pretty_triton_config_repr",
+    "table",
+    "to_hashable",
+]

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: MIT
+"""Everything that the extension calls in Python, in one place; it calls nothing else.
+
+Imported by the extension when the first function is decorated.
+"""
+
+from tdtune.describe import describe_config, describe_key
+from tdtune.messages import emit
+from tdtune.progress import progress
+from tdtune.signature import Blueprint, blueprint
+from tdtune.situation import Situation, device_memory_release, situation
+from tdtune.source import FunctionIdentity, identify
+
+__all__ = [
+    "Blueprint",
+    "FunctionIdentity",
+    "Situation",
+    "blueprint",
+    "describe_config",
+    "describe_key",
+    "device_memory_release",
+    "emit",
+    "identify",
+    "progress",
+    "situation",
+]

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""The decorator."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tdtune._native import AutoTuner
+from tdtune.progress import Progress
+
+
+def autotune(
+    config_space: Iterable[dict[str, object]],
+    key_fn: Callable[..., object],
+    prune_fn: Callable[..., object] | None = None,
+    *,
+    warmup: int | None = None,
+    repeat: int | None = None,
+    on_progress: Callable[[Progress], object] | None = None,
+) -> Callable[[Any], Any]:
+    """Decorate a function so that it runs with the fastest of several configurations.
+
+    Parameters
+    ----------
+    config_space
+        The candidates: dicts whose fields are passed to the function as keyword arguments. The
+        first one is used with ``autotune=False``. Read once, when the function is decorated.
+    key_fn
+        ``key_fn(*args, **kwargs)`` gives the business key. Calls with the same key share a result;
+        every new key is tuned on its own.
+    prune_fn
+        ``prune_fn(config, *args, **kwargs)`` tells whether a candidate takes part; all do if None.
+    warmup, repeat
+        Runs of each candidate before timing, and timed runs; 5 and 10 if None.
+    on_progress
+        Called with a `Progress` after each candidate of a tuning.
+
+    Returns
+    -------
+    callable
+        A decorator that turns a function into an `AutoTuner`, which is called like it. Static and
+        class methods stay what they are.
+
+    Raises
+    ------
+    TypeError, ValueError
+        At decoration, if function and candidates do not fit together; the text says where.
+    """
+
+    def decorate(fn: Any) -> Any:
+        if isinstance(fn, (staticmethod, classmethod)):
+            return type(fn)(decorate(fn.__func__))
+        return AutoTuner(
+            fn,
+            config_space,
+            key_fn,
+            prune_fn,
+            warmup=warmup,
+            repeat=repeat,
+            on_progress=on_progress,
+        )
+
+    return decorate

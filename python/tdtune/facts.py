@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""What the times depend on besides the function: hardware and software, as texts of JSON objects.
+
+Only modules that the process has loaded are looked at; versions come from the modules themselves,
+which is quick, not from the metadata of installed packages.
+"""
+
+import functools
+import json
+import platform
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from tdtune import _native
+
+# Modules whose version counts, and under which name.
+_VERSIONS = {
+    "torch": "torch",
+    "torch_npu": "torch_npu",
+    "triton": "triton",
+    "triton_ascend": "triton-ascend",
+    "numpy": "numpy",
+}
+
+
+@functools.cache
+def host_hardware() -> str:
+    """Return the facts about the processor."""
+    return _native.host_hardware()
+
+
+def accelerator_hardware(module: Any, kind: str, index: int) -> str:
+    """Return the facts about one accelerator.
+
+    Parameters
+    ----------
+    module
+        The module of torch that drives it.
+    kind, index
+        Type and number of the device.
+    """
+    ask = getattr(module, "get_device_properties", None)
+    properties = ask(index) if ask is not None else None
+    facts = {
+        "device": _name(module, kind, index, properties),
+        "count": int(module.device_count()) if hasattr(module, "device_count") else 1,
+        "arch": _arch(module, properties),
+    }
+    return _json({key: value for key, value in facts.items() if value})
+
+
+def _name(module: Any, kind: str, index: int, properties: Any) -> str:
+    name = getattr(properties, "name", None)
+    if not name and hasattr(module, "get_device_name"):
+        name = module.get_device_name(index)
+    return str(name or f"{kind} of {platform.processor() or platform.machine()}")
+
+
+def _arch(module: Any, properties: Any) -> str:
+    """Return the instruction set: "sm_90", "gfx942:sramecc+:xnack-", the number of an NPU's SoC."""
+    amd = getattr(properties, "gcnArchName", None)
+    if amd:
+        return str(amd)
+    soc = getattr(module, "get_soc_version", None)
+    if soc is not None:
+        return f"soc_{soc()}"
+    intel = getattr(properties, "architecture", None)
+    if intel is not None:
+        return f"xe_{intel}"
+    if hasattr(properties, "major") and hasattr(properties, "minor"):
+        return f"sm_{properties.major}{properties.minor}"
+    return ""
+
+
+def dependencies() -> str:
+    """Return versions of the software that the times depend on."""
+    return _dependencies(frozenset(name for name in _VERSIONS if name in sys.modules))
+
+
+@functools.lru_cache(maxsize=32)
+def _dependencies(_loaded: frozenset[str]) -> str:
+    found = {
+        "python": f"{sys.version_info.major}.{sys.version_info.minor}",
+        "tdtune": _native.version(),
+    }
+    for module, name in _VERSIONS.items():
+        version = getattr(sys.modules.get(module), "__version__", None)
+        if version is not None:
+            found[name] = str(version)
+    found.update(_toolkits())
+    return _json(found)
+
+
+def _toolkits() -> Iterator[tuple[str, str]]:
+    """Yield the vendors' toolkits that torch was built for or runs with."""
+    built_for = getattr(sys.modules.get("torch"), "version", None)
+    for attribute, name in (("cuda", "CUDA"), ("hip", "HIP"), ("xpu", "XPU")):
+        version = getattr(built_for, attribute, None)
+        if version:
+            yield name, str(version)
+    ask = getattr(sys.modules.get("torch_npu.npu.utils"), "get_cann_version", None)
+    if ask is not None:
+        try:
+            yield "CANN", str(ask())
+        except Exception:  # it reads files of an installation that may be incomplete
+            return
+
+
+def _json(facts: dict[str, Any]) -> str:
+    return json.dumps(facts, sort_keys=True)
