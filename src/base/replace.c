@@ -127,7 +127,7 @@ static tdt_status keep_once(int folder, const char *name, char kept[NAME_SIZE], 
     return TDT_OK;
   }
   int cause = errno;
-  if (cause == ENOENT && !exists(folder, name)) {
+  if ((cause == ENOENT || lacks_links(cause)) && !exists(folder, name)) {
     kept[0] = '\0';
     return TDT_OK;
   }
