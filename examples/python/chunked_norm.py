@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import numpy.typing as npt
 import tdtune
-from triton_dist.tune import autotune
+from triton_dist.tune import AutoTuner, autotune
 
 Matrix = npt.NDArray[np.float32]
 
@@ -84,7 +84,7 @@ class Display:
             print(f"\r{line}\033[K", end="\n" if last else "", flush=True)
 
 
-def make_tuner(display: Display) -> tdtune.AutoTuner[..., Matrix]:
+def make_tuner(display: Display) -> AutoTuner:
     """Return a new tuner of `normalize`, which remembers nothing but what is on disk.
 
     Usually one writes ``@autotune(...)`` above the function. Each run takes a noticeable part of a
@@ -103,7 +103,7 @@ def check(x: Matrix, out: Matrix) -> None:
     np.testing.assert_allclose(out[some], expected, rtol=1e-4, atol=1e-4)
 
 
-def call(label: str, tuner: tdtune.AutoTuner[..., Matrix], *args: Matrix, **how: bool) -> None:
+def call(label: str, tuner: AutoTuner, *args: Matrix, **how: bool) -> None:
     """Call the tuned function and print how many seconds that took."""
     start = time.perf_counter()
     tuner(*args, **how)
@@ -126,9 +126,13 @@ def main() -> None:
     tuner = make_tuner(display)
     call("first call", tuner, x, out)
     check(x, out)
-    found = f"{display.n_measured} candidates measured" if display.n_measured else "from disk"
-    print(f"the winner was found: {found}; the record is {tuner.record_path(x, out)}")
-    print(tdtune.table(tuner.record_path(x, out)))
+    if display.n_measured:
+        print(f"{display.n_measured} candidates were measured")
+    else:
+        print("nothing was measured: the winner was found on disk")
+    path = tuner.record_path(x, out)
+    if path is not None:
+        print(f"\n{path}\n{tdtune.table(path)}")
 
     call("the first candidate, for comparison", tuner, x, out, autotune=False)
     call("the winner, from memory", tuner, x, out)

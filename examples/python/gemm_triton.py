@@ -44,7 +44,7 @@ if DEVICE == "cpu":
 import tdtune  # noqa: E402
 import triton  # type: ignore[import-untyped]  # noqa: E402
 import triton.language as tl  # type: ignore[import-untyped]  # noqa: E402
-from triton_dist.tune import autotune  # noqa: E402
+from triton_dist.tune import AutoTuner, autotune  # noqa: E402
 
 # -- the kernel and its launcher -------------------------------------------------------------------
 
@@ -173,7 +173,7 @@ class Display:
             print(line, flush=True)
 
 
-def make_tuner(n_candidates: int, display: Display) -> tdtune.AutoTuner[..., torch.Tensor]:
+def make_tuner(n_candidates: int, display: Display) -> AutoTuner:
     """Return a new tuner of `gemm`, which remembers nothing but what is on disk.
 
     Usually one writes ``@autotune(...)`` above the function.
@@ -281,7 +281,9 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     first_call_s = seconds(lambda: tuner(a, b))
     check(tuner(a, b), a, b)
     path = tuner.record_path(a, b)
-    print(tdtune.table(path))
+    if path is None:
+        sys.exit("nothing is stored on this machine, so there is nothing to show")
+    print(f"{path}\n{tdtune.table(path)}")
     record: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
 
     tuned_ms = steady_ms(lambda: tuner(a, b))
@@ -306,8 +308,6 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 def show(result: dict[str, Any]) -> None:
     """Print the figures."""
     fresh = result["fresh_process"]
-    print(f"winner:        {json.dumps(result['winner'])}")
-    print(f"gain:          {result['gain_over_first_candidate']:.2f} x the first candidate")
     print(f"first call:    {result['first_call_s']:.2f} s, {result['n_measured']} measured")
     print(f"fresh process: {fresh['first_call_s']:.3f} s for its first call, measuring nothing")
     print(f"               ({fresh['lookup_ms']:.2f} ms of it to look up the winner on disk)")
