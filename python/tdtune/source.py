@@ -44,8 +44,8 @@ class FunctionIdentity(NamedTuple):
     prune_rule
         Likewise of the pruning function; empty if there is none.
     uncertain
-        None, or a sentence why `source` may mean different things in different processes, so that
-        results must stay in memory.
+        None, or why `source` may mean different things in different processes, so that results
+        must stay in memory.
     """
 
     name: str
@@ -70,20 +70,13 @@ def identify(
     """
     walk = _Walk(fn)
     source = walk.digest()
-    name = layers.short_name(fn)
-    uncertain = None
-    if walk.doubts:
-        uncertain = (
-            f"results of {name} are kept in memory only: {walk.doubts[0]}, so that another "
-            "process cannot tell whether it has the same function"
-        )
     return FunctionIdentity(
-        name,
+        layers.short_name(fn),
         layers.module_name(fn),
         layers.qualified_name(fn),
         source,
         "" if prune_fn is None else _prune_rule(prune_fn),
-        uncertain,
+        walk.doubts[0] if walk.doubts else None,
     )
 
 

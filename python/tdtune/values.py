@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Small questions about a value: its type's name, whether it is a tensor, what its repr hides."""
 
+import functools
 import re
 import sys
 from typing import Any
@@ -20,8 +21,14 @@ def loaded(module: str, attribute: str) -> Any:
 
 def is_a(value: object, module: str, *attributes: str) -> bool:
     """Tell whether a value is of one of the classes of a module, without importing the module."""
-    classes = (loaded(module, name) for name in attributes)
-    return any(isinstance(cls, type) and isinstance(value, cls) for cls in classes)
+    return _is_subclass(type(value), module, attributes)  # type: ignore[arg-type]
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_subclass(cls: type, module: str, attributes: tuple[str, ...]) -> bool:
+    # What holds for a class holds for good: it cannot derive from one that is loaded later.
+    found = (loaded(module, name) for name in attributes)
+    return any(isinstance(other, type) and issubclass(cls, other) for other in found)
 
 
 def type_name(cls: type) -> str:
@@ -33,10 +40,15 @@ def type_name(cls: type) -> str:
 
 def is_tensor(value: object) -> bool:
     """Tell whether a value is an array: too large, and too short-lived, to describe."""
-    if is_a(value, "torch", "Tensor") or is_a(value, "numpy", "ndarray"):
+    return _is_tensor_type(type(value))  # type: ignore[arg-type]
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_tensor_type(cls: type) -> bool:
+    if _is_subclass(cls, "torch", ("Tensor",)) or _is_subclass(cls, "numpy", ("ndarray",)):
         return True
-    cls = type(value)
-    return not is_a(value, "numpy", "generic") and any(hasattr(cls, mark) for mark in _ARRAY_MARKS)
+    is_scalar = _is_subclass(cls, "numpy", ("generic",))
+    return not is_scalar and any(hasattr(cls, mark) for mark in _ARRAY_MARKS)
 
 
 def holds_address(text: str, value: object) -> bool:
