@@ -64,9 +64,7 @@ static int tell_doubt(AutoTuner *self, bool verbose) {
     return 0;
   }
   self->doubt_told = true;
-  PyObject *message = PyUnicode_FromFormat("%U: results stay in memory and are not stored: %S",
-                                           self->name, self->store_doubt);
-  return cold_emit(self->state, TDT_LOG_WARNING, message, verbose);
+  return cold_emit(self->state, TDT_LOG_WARNING, PyObject_Str(self->store_doubt), verbose);
 }
 
 int identity_ensure(AutoTuner *self, bool verbose) {
