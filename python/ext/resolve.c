@@ -155,9 +155,8 @@ static PyObject *key_text(const AutoTuner *self, const Call *call, PyObject *key
 }
 
 static int tell_hit(const AutoTuner *self, const char *key, size_t candidate) {
-  PyObject *message =
-      PyUnicode_FromFormat("%U: candidate %zu %s is remembered for key %s", self->name, candidate,
-                           tdt_space_config(self->space, candidate), key);
+  PyObject *message = PyUnicode_FromFormat("%U, key %s: [%zu] %s is remembered", self->name, key,
+                                           candidate, tdt_space_config(self->space, candidate));
   return cold_emit(self->state, TDT_LOG_INFO, message, true);
 }
 
