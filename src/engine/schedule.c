@@ -62,17 +62,35 @@ void tdt__schedule_destroy(tdt__schedule *schedule) {
   free(schedule);
 }
 
+/* The first of what is left of a lane: its warm-ups, if it still needs them. */
+static tdt__step burst_of(const tdt__schedule *schedule, size_t position, bool warm,
+                          size_t n_samples) {
+  if (position == schedule->n_lanes) {
+    return (tdt__step){TDT__STEP_DONE, position, TDT_NONE, 0};
+  }
+  size_t candidate = schedule->lanes[position].candidate;
+  if (!warm) {
+    return (tdt__step){TDT__STEP_WARMUP, position, candidate, schedule->n_warmup};
+  }
+  unsigned missing = schedule->n_repeat - (unsigned)n_samples;
+  return (tdt__step){TDT__STEP_TIMED, position, candidate, missing};
+}
+
 /* Candidates one after another, each through all its runs. */
 tdt__step tdt__schedule_next(const tdt__schedule *schedule) {
-  if (schedule->at == schedule->n_lanes) {
-    return (tdt__step){TDT__STEP_DONE, schedule->at, TDT_NONE, 0};
+  bool warm = schedule->at < schedule->n_lanes && schedule->lanes[schedule->at].warm;
+  return burst_of(schedule, schedule->at, warm, schedule->n_samples);
+}
+
+tdt__step tdt__schedule_after(const tdt__schedule *schedule, const tdt__step *step) {
+  switch (step->kind) {
+  case TDT__STEP_WARMUP:
+    return burst_of(schedule, step->position, true, 0);
+  case TDT__STEP_TIMED:
+    return burst_of(schedule, step->position + 1, schedule->n_warmup == 0, 0);
+  default:
+    return *step;
   }
-  const lane *here = &schedule->lanes[schedule->at];
-  if (!here->warm) {
-    return (tdt__step){TDT__STEP_WARMUP, schedule->at, here->candidate, schedule->n_warmup};
-  }
-  unsigned missing = schedule->n_repeat - (unsigned)schedule->n_samples;
-  return (tdt__step){TDT__STEP_TIMED, schedule->at, here->candidate, missing};
 }
 
 static void go_on(tdt__schedule *schedule) {

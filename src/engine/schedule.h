@@ -31,6 +31,10 @@ void tdt__schedule_destroy(tdt__schedule *schedule);
 /* The next burst; the same one until something is given back for it. */
 tdt__step tdt__schedule_next(const tdt__schedule *schedule);
 
+/* The burst that follows `step` if its candidate does not fail, for a driver that must begin it
+ * before it knows the outcome. DONE follows DONE. */
+tdt__step tdt__schedule_after(const tdt__schedule *schedule, const tdt__step *step);
+
 /*
  * The burst's outcome: no sample for a warm-up; for timed runs 1 to n_runs samples, and what is
  * missing is asked for again, so that a driver may do a burst in pieces. TDT_EINVAL for any other
