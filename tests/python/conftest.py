@@ -1,26 +1,85 @@
 # SPDX-License-Identifier: MIT
-"""Every test has a store of its own, and none of the user's settings."""
+"""What several tests need: other processes, and modules written for the occasion."""
 
-from __future__ import annotations
-
+import importlib
 import os
+import subprocess
 import sys
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import stand_ins
 
+RunPython = Callable[..., str]
+MakeModule = Callable[[str, str], ModuleType]
+
 
 @pytest.fixture(autouse=True)
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the records of this test."""
-    for name in list(os.environ):
-        if name.startswith("TRITON_DIST_AUTOTUNE_"):
-            monkeypatch.delenv(name)
-    folder = tmp_path / "store"
-    monkeypatch.setenv("TRITON_DIST_AUTOTUNE_DIR", str(folder))
-    return folder
+def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep every test away from the user's records and from the caller's settings."""
+    for name in [name for name in os.environ if name.startswith("TRITON_DIST_AUTOTUNE_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("TRITON_DIST_AUTOTUNE_DIR", str(tmp_path / "store"))
+
+
+@pytest.fixture
+def run_python(tmp_path: Path) -> RunPython:
+    """Run code in a fresh process, with its own hash seed; returns what it printed."""
+
+    def run(code: str, *, seed: int = 0, path: Path | None = None) -> str:
+        places = [str(path)] if path else []
+        places += [place for place in sys.path if place]
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(code)],
+            env={**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": os.pathsep.join(places)},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture
+def make_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeModule]:
+    """Write a module and import it anew; a dotted name makes a package.
+
+    Modules of one test live in one folder, `tmp_path / "modules"`.
+    """
+    root = tmp_path / "modules"
+    root.mkdir()
+    monkeypatch.syspath_prepend(str(root))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    made: set[str] = set()
+
+    def make(name: str, text: str) -> ModuleType:
+        file = root.joinpath(*name.split(".")).with_suffix(".py")
+        for package in list(file.relative_to(root).parents)[:-1]:
+            (root / package).mkdir(exist_ok=True)
+            (root / package / "__init__.py").touch()
+        file.write_text(textwrap.dedent(text), encoding="utf-8")
+        for known in [known for known in sys.modules if known.split(".")[0] == name.split(".")[0]]:
+            del sys.modules[known]
+        made.add(name.split(".")[0])
+        importlib.invalidate_caches()
+        return importlib.import_module(name)
+
+    yield make
+    for known in [known for known in sys.modules if known.split(".")[0] in made]:
+        del sys.modules[known]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """The folder in which this test's records are kept; see `_own_store`."""
+    return tmp_path / "store"
 
 
 @pytest.fixture
