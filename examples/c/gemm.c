@@ -204,11 +204,11 @@ static const char *origin_text(tdt_origin origin) {
 
 static void show_answer(const char *who, const struct job *job, const tdt_choice *choice,
                         double elapsed_us) {
-  printf("  %s: %s in %.0f us, ", who, origin_text(choice->origin), elapsed_us);
+  printf("  %s: %s in ", who, origin_text(choice->origin));
   if (job->n_launches == 0) {
-    printf("nothing measured\n");
+    printf("%.0f us, nothing measured\n", elapsed_us);
   } else {
-    printf("%zu runs\n", job->n_launches);
+    printf("%.2f s, %zu runs\n", elapsed_us * 1e-6, job->n_launches);
   }
 }
 
