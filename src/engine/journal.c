@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/logger.h"
 #include "base/stats.h"
 #include "engine/lookup.h"
@@ -132,24 +133,32 @@ static void make_suffix(const tdt__call *call, char *suffix, size_t size) {
   }
 }
 
-static void save(const tdt__call *call, const char *text) {
+static tdt_status save(tdt__journal *journal, tdt_error *reason) {
+  const tdt__call *call = journal->call;
   char suffix[TDT__DATE_SIZE + 32];
-  make_suffix(call, suffix, sizeof suffix);
-  tdt_error reason = TDT_ERROR_INIT;
-  if (tdt__store_save_beside(call->request.store, &call->identity, suffix, text, &reason) !=
-      TDT_OK) {
-    tdt__warn_store(call, &reason);
+  char *text = tdt__text_take(&journal->text);
+  if (text == NULL) {
+    return tdt__fail_memory(reason);
   }
-  tdt_error_clear(&reason);
+  make_suffix(call, suffix, sizeof suffix);
+  tdt_status status =
+      tdt__store_save_beside(call->request.store, &call->identity, suffix, text, reason);
+  free(text);
+  return status;
 }
 
 void tdt__journal_close(tdt__journal *journal) {
-  if (journal->call->request.store == NULL) {
+  const tdt__call *call = journal->call;
+  if (call->request.store == NULL) {
     return;
   }
-  char *text = tdt__text_take(&journal->text);
-  if (text != NULL) {
-    save(journal->call, text);
+  tdt_error reason = TDT_ERROR_INIT;
+  tdt_status status = save(journal, &reason);
+  if (status == TDT_ENOMEM) {
+    tdt__log(&call->request.log, TDT_LOG_WARNING, "%s: the log of a tuning is lost: %s",
+             call->identity.function.name, tdt_error_text(&reason));
+  } else if (status != TDT_OK) {
+    tdt__warn_store(call, &reason);
   }
-  free(text);
+  tdt_error_clear(&reason);
 }

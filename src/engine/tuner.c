@@ -143,6 +143,9 @@ static tdt_status resolve_miss(const tdt__call *call, tdt_choice *choice, tdt_er
 tdt_status tdt_tuner_resolve(tdt_tuner *tuner, const tdt_request *request, tdt_choice *choice,
                              tdt_error *error) {
   tdt__call call;
+  if (tuner == NULL || request == NULL || choice == NULL) {
+    return tdt__fail(error, TDT_EINVAL, "resolve: tuner, request or choice is missing");
+  }
   tdt_status status = tdt__call_init(&call, tuner, request, error);
   if (status != TDT_OK) {
     return status;

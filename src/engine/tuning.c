@@ -102,13 +102,24 @@ static bool has_news(const tdt__slate *slate) {
   return false;
 }
 
+static bool store_has_whole(const tdt__call *call) {
+  tdt_record *record;
+  if (call->request.store == NULL ||
+      tdt_store_load(call->request.store, &call->identity, &record, NULL) != TDT_OK) {
+    return false;
+  }
+  bool whole = tdt_record_complete(record);
+  tdt_record_destroy(record);
+  return whole;
+}
+
 /*
  * Keeps what was measured before a stop. The winner so far is noted only where it was compared with
  * the recorded one; a first tuning that was cut short has none. Whoever was told to ignore the
  * store does not put half a result in the place of a whole one.
  */
 static void keep_part(const tdt__call *call, const tdt__slate *slate) {
-  if (call->settings.always_tune || !has_news(slate)) {
+  if (!has_news(slate) || (call->settings.always_tune && store_has_whole(call))) {
     return;
   }
   size_t winner = slate->contested ? tdt__slate_winner(slate) : TDT_NONE;
