@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MAX_UNROLL = 8, MAX_BN = 64 };
+enum { MAX_UNROLL = 8, MAX_BN = 128 };
 
 /*
  * The innermost code, once for each width and unrolling: with both known to the compiler, the
@@ -26,7 +26,7 @@ enum { MAX_UNROLL = 8, MAX_BN = 64 };
   X(bm, bk, bn, 1) X(bm, bk, bn, 2) X(bm, bk, bn, 4) X(bm, bk, bn, 8)
 
 #define FOR_EACH_TILE(X, bm, bk)                                                                   \
-  FOR_EACH_UNROLL(X, bm, bk, 16) FOR_EACH_UNROLL(X, bm, bk, 32) FOR_EACH_UNROLL(X, bm, bk, 64)
+  FOR_EACH_UNROLL(X, bm, bk, 32) FOR_EACH_UNROLL(X, bm, bk, 64) FOR_EACH_UNROLL(X, bm, bk, 128)
 
 #define DEFINE(bm, bk, bn, unroll) DEFINE_TILE(bn, unroll)
 FOR_EACH_TILE(DEFINE, 0, 0)
@@ -35,7 +35,7 @@ FOR_EACH_TILE(DEFINE, 0, 0)
 static const struct gemm_variant variants[] = {
     FOR_EACH_TILE(VARIANT, 32, 32)  /* small blocks */
     FOR_EACH_TILE(VARIANT, 64, 128) /* larger ones */
-    VARIANT(128, 128, 64, 8)        /* needs more scratch memory than gemm.c has */
+    VARIANT(128, 128, 128, 8)       /* needs more scratch memory than gemm.c has */
 };
 
 size_t gemm_n_variants(void) {
