@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/json.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -11,12 +14,46 @@
 enum { READ_FLAGS = JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL };
 enum { WRITE_FLAGS = JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY };
 
+/*
+ * jansson's lexer does not look whether the buffer for a token of 16 bytes or more could grow, and
+ * goes on with a damaged token if not. So memory that it may need for that is asked for beforehand.
+ */
+static bool has_memory_for(size_t size) {
+  if (size > SIZE_MAX / 8) {
+    return false;
+  }
+  void *volatile probe = malloc(4 * size + 4096); /* volatile: or compilers leave it out */
+  bool enough = probe != NULL;
+  free(probe);
+  return enough;
+}
+
+/* Out of memory while it makes a value, jansson fails without saying why. */
+static bool lacked_memory(const json_error_t *cause) {
+  return json_error_code(cause) == json_error_out_of_memory || cause->text[0] == '\0';
+}
+
+/*
+ * Nor does it tell a string that it had no memory for from bad syntax. Asked again, it either runs
+ * out of memory at once, which it does tell, or has enough by now, or the syntax is bad.
+ */
+static json_t *load(const char *text, size_t size, json_error_t *cause) {
+  json_t *value = json_loadb(text, size, READ_FLAGS, cause);
+  if (value == NULL && !lacked_memory(cause)) {
+    value = json_loadb(text, size, READ_FLAGS, cause);
+  }
+  return value;
+}
+
 tdt_status tdt__json_object(const char *text, size_t size, const char *what, json_t **object,
                             tdt_error *error) {
+  if (!has_memory_for(size)) {
+    return tdt__fail_memory(error);
+  }
   json_error_t cause;
-  json_t *value = json_loadb(text, size, READ_FLAGS, &cause);
+  json_t *value = load(text, size, &cause);
   if (value == NULL) {
-    if (json_error_code(&cause) == json_error_out_of_memory) {
+    if (lacked_memory(&cause)) {
       return tdt__fail_memory(error);
     }
     return tdt__fail(error, TDT_EINVAL, "%s is no JSON object: %s, at line %d, column %d", what,
