@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* Two ranks, each a thread with a world of its own, and a scripted group between them. */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "rig.h"
+
+enum { N_RANKS = 2 };
+
+typedef struct exchange {
+  pthread_barrier_t barrier;
+  double values[N_RANKS][RIG_MOST];
+} exchange;
+
+typedef struct rank {
+  exchange *between;
+  unsigned number;
+  rig *r;
+  tdt_group group;
+  unsigned n_max;
+  tdt_status status;
+  tdt_choice choice;
+  tdt_error error;
+} rank;
+
+static tdt_status group_max(void *self, double *values, size_t n, tdt_error *error) {
+  rank *me = self;
+  (void)error;
+  assert_true(n <= RIG_MOST);
+  me->n_max++;
+  memcpy(me->between->values[me->number], values, n * sizeof *values);
+  (void)pthread_barrier_wait(&me->between->barrier);
+  for (size_t i = 0; i < n; i++) {
+    const double other = me->between->values[1 - me->number][i];
+    assert_false(isnan(other) || isnan(values[i])); /* infinity is all that may be no time */
+    values[i] = other > values[i] ? other : values[i];
+  }
+  (void)pthread_barrier_wait(&me->between->barrier);
+  return TDT_OK;
+}
+
+static const tdt_group_table table = {TDT_GROUP_ABI, sizeof table, "scripted", group_max};
+
+static int setup(void **state) {
+  static rank ranks[N_RANKS];
+  static exchange between;
+  memset(ranks, 0, sizeof ranks);
+  if (pthread_barrier_init(&between.barrier, NULL, N_RANKS) != 0) {
+    return -1;
+  }
+  for (unsigned i = 0; i < N_RANKS; i++) {
+    void *made = NULL;
+    if (rig_setup(&made) != 0) {
+      return -1;
+    }
+    ranks[i].between = &between;
+    ranks[i].number = i;
+    ranks[i].r = made;
+    ranks[i].group = (tdt_group){&table, &ranks[i], i, N_RANKS};
+    ranks[i].r->request.group = &ranks[i].group;
+    ranks[i].r->request.store = ranks[0].r->store; /* one file system */
+    ranks[i].r->request.key = "k";
+  }
+  *state = ranks;
+  return 0;
+}
+
+static int teardown(void **state) {
+  rank *ranks = *state;
+  (void)pthread_barrier_destroy(&ranks[0].between->barrier);
+  for (unsigned i = N_RANKS; i-- > 0;) {
+    void *made = ranks[i].r;
+    tdt_error_clear(&ranks[i].error);
+    (void)rig_teardown(&made);
+  }
+  return 0;
+}
+
+static void *take_part(void *argument) {
+  rank *me = argument;
+  me->status = tdt_tuner_resolve(me->r->tuner, &me->r->request, &me->choice, &me->error);
+  return NULL;
+}
+
+static void run(rank *ranks) {
+  pthread_t threads[N_RANKS];
+  (void)alarm(120);
+  for (unsigned i = 0; i < N_RANKS; i++) {
+    ranks[i].n_max = 0;
+    rig_reset_counters(ranks[i].r);
+    assert_int_equal(pthread_create(&threads[i], NULL, take_part, &ranks[i]), 0);
+  }
+  for (unsigned i = 0; i < N_RANKS; i++) {
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+  }
+  (void)alarm(0);
+}
+
+static void set_costs(rank *ranks, const double costs[N_RANKS][3]) {
+  for (unsigned i = 0; i < N_RANKS; i++) {
+    for (size_t c = 0; c < 3; c++) {
+      ranks[i].r->candidates[c].cost_ms = costs[i][c];
+    }
+  }
+}
+
+static void assert_winner(rank *ranks, size_t winner) {
+  for (unsigned i = 0; i < N_RANKS; i++) {
+    assert_int_equal(ranks[i].status, TDT_OK);
+    assert_int_equal(ranks[i].choice.candidate, winner);
+    assert_int_equal(ranks[i].n_max, 1); /* R07: however many candidates there are */
+  }
+}
+
+static void test_R01_the_slowest_rank_counts(void **state) {
+  const double opposite[N_RANKS][3] = {{1, 2, 3}, {5, 2.5, 1}};
+  rank *ranks = *state;
+  set_costs(ranks, opposite); /* max: 5, 2.5, 3 */
+  run(ranks);
+  assert_winner(ranks, 1);
+  tdt_record *record = rig_record(ranks[0].r, "k");
+  tdt_candidate candidate;
+  char *text;
+  assert_int_equal(tdt_record_candidate(record, 0, &candidate, NULL), TDT_OK);
+  assert_true(candidate.time_ms == 5.0); /* of all ranks; the samples are the writer's */
+  assert_true(candidate.samples_ms[0] == 1.0);
+  assert_int_equal(tdt_record_json(record, &text, NULL), TDT_OK);
+  assert_contains(text, "\"ranks\": 2");
+  tdt_text_free(text);
+  tdt_record_destroy(record);
+  assert_int_equal(rig_count_files(ranks[0].r, ".json"), 1);
+  assert_int_equal(rig_count_files(ranks[0].r, "-rank0"), 1);
+  assert_int_equal(rig_count_files(ranks[0].r, "-rank1"), 1);
+}
+
+static void test_R01_equal_times_the_lowest_index(void **state) {
+  const double ties[N_RANKS][3] = {{9, 4, 2}, {1, 3, 4}};
+  rank *ranks = *state;
+  set_costs(ranks, ties); /* max: 9, 4, 4 */
+  run(ranks);
+  assert_winner(ranks, 1);
+}
+
+static void test_R04_failed_on_one_rank_is_failed_on_all(void **state) {
+  rank *ranks = *state;
+  ranks[1].r->candidates[1].fails = "OutOfMemoryError";
+  run(ranks);
+  assert_winner(ranks, 2);
+  tdt_record *record = rig_record(ranks[0].r, "k");
+  tdt_candidate candidate;
+  assert_int_equal(tdt_record_candidate(record, 1, &candidate, NULL), TDT_OK);
+  assert_int_equal(candidate.outcome, TDT_OUTCOME_FAILED);
+  assert_string_equal(candidate.error, "it failed on another rank");
+  tdt_record_destroy(record);
+}
+
+static void test_R04_a_useless_time_is_a_failure(void **state) {
+  rank *ranks = *state;
+  for (unsigned i = 0; i < N_RANKS; i++) {
+    rig_offer(ranks[i].r, 3, (const int[]){3, 2, 1});
+  }
+  ranks[0].r->candidates[2].cost_ms = (double)NAN; /* the last, as the clock stays useless */
+  run(ranks);
+  assert_winner(ranks, 1);
+}
+
+static void test_R04_none_works_on_all_ranks(void **state) {
+  rank *ranks = *state;
+  ranks[0].r->candidates[0].fails = "zero here";
+  ranks[1].r->candidates[1].fails = "one there";
+  ranks[0].r->candidates[2].fails = "two here";
+  run(ranks);
+  for (unsigned i = 0; i < N_RANKS; i++) {
+    assert_int_equal(ranks[i].status, TDT_EFAILED);
+    assert_contains(tdt_error_text(&ranks[i].error), "failed on another rank");
+  }
+  assert_null(rig_record(ranks[0].r, "k"));
+}
+
+static tdt_status broken_max(void *self, double *values, size_t n, tdt_error *error) {
+  (void)self;
+  (void)values;
+  (void)n;
+  return tdt_error_set(error, TDT_EGROUP, "rank 1 hung up");
+}
+
+static void test_a_group_that_fails_ends_the_tuning(void **state) {
+  static const tdt_group_table broken = {TDT_GROUP_ABI, sizeof broken, "broken", broken_max};
+  rank *ranks = *state;
+  ranks[0].group.table = &broken;
+  assert_string_equal(rig_fail(ranks[0].r, "k", TDT_EGROUP), "rank 1 hung up");
+  assert_null(rig_record(ranks[0].r, "k"));
+}
+
+static void test_a_stored_result_needs_no_exchange(void **state) {
+  rank *ranks = *state;
+  run(ranks);
+  for (unsigned i = 0; i < N_RANKS; i++) {
+    rig_restart(ranks[i].r);
+  }
+  run(ranks);
+  for (unsigned i = 0; i < N_RANKS; i++) {
+    assert_int_equal(ranks[i].choice.origin, TDT_ORIGIN_STORED);
+    assert_int_equal(ranks[i].n_max, 0);
+  }
+}
+
+#define RANKS_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      RANKS_TEST(test_R01_the_slowest_rank_counts),
+      RANKS_TEST(test_R01_equal_times_the_lowest_index),
+      RANKS_TEST(test_R04_failed_on_one_rank_is_failed_on_all),
+      RANKS_TEST(test_R04_a_useless_time_is_a_failure),
+      RANKS_TEST(test_R04_none_works_on_all_ranks),
+      RANKS_TEST(test_a_group_that_fails_ends_the_tuning),
+      RANKS_TEST(test_a_stored_result_needs_no_exchange),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
