@@ -21,6 +21,7 @@ extern "C" {
  * again and again (each call is a pass); in every pass each launch runs one candidate of its
  * kernel, and the time is taken around that launch alone. When all is known, one more pass runs
  * with the winners. Tunings are told apart by kernel and key, and any number may be open at once.
+ * A kernel with one candidate has nothing to tune: it just runs.
  *
  * A session is used by one thread at a time. It keeps the winners it found: run it again and only
  * kernels and keys that are new are tuned.
@@ -34,7 +35,8 @@ typedef struct tdt_session_tuning {
   const char *key;
   size_t n_candidates;
   size_t winner;                   /* TDT_NONE while it is open */
-  const tdt_candidate *candidates; /* one view each; config is the canonical description */
+  const tdt_candidate *candidates; /* one view each; config is the canonical description, time_ms
+                                      the greatest over the ranks once it is decided */
 } tdt_session_tuning;
 
 typedef struct tdt_session_options {
@@ -46,14 +48,16 @@ typedef struct tdt_session_options {
   unsigned n_idle_passes;   /* passes in a row without progress of an open tuning that end it all */
   tdt_log log;              /* events, one a line, as docs/contextual.md lists them */
   void *user;
-  /* A tuning was decided; after the pass in which it happened, before the next. NULL: not told. */
+  /* A tuning was decided by measuring; after the pass in which it happened, before the next. Not
+   * called for a kernel with one candidate. NULL: not told. */
   void (*decided)(void *user, const tdt_session_tuning *tuning);
 } tdt_session_options;
 
 /* The defaults: 3 warm-ups, 5 timed runs, mean, host clock, one rank, 3 idle passes, silent. */
 TDT_EXPORT void tdt_session_options_init(tdt_session_options *options);
 
-/* Returns TDT_EINVAL (a plan out of bounds, n_idle_passes of 0), TDT_ENOMEM. */
+/* Returns TDT_EINVAL (a plan out of bounds, n_idle_passes of 0, a device or group whose table is of
+ * another abi or incomplete), TDT_ENOMEM. Free with tdt_session_destroy(). */
 TDT_EXPORT tdt_status tdt_session_create(const tdt_session_options *options, tdt_session **session,
                                          tdt_error *error);
 /* NULL is allowed. Not while it runs. */
@@ -66,17 +70,20 @@ TDT_EXPORT void tdt_session_destroy(tdt_session *session);
  *
  * Over several ranks all of them run the same outer function with the same kernels; failures and
  * times are exchanged between passes, as MAX over vectors as long as the candidates, never inside
- * one.
+ * one. Every pass is followed by an exchange, also the last.
  *
  * Returns
- *   what outer() returned, if that is a failure; tunings that were open are dropped
+ *   what outer() returned, if that is a failure
  *   TDT_EFAILED   no candidate of a kernel works; the text names kernel, key and every reason
  *   TDT_ESTALLED  the outer function no longer reaches a kernel that it reached before; named
- *   TDT_EDEVICE   a candidate ruined the device; named
- *   TDT_EGROUP    the ranks could not be reached, or do not launch the same kernels
- *   TDT_EINVAL    the session is running already
+ *   TDT_EDEVICE   a candidate ruined the device, which is named; or it could not make marks
+ *   TDT_EGROUP    the ranks could not be reached, or do not launch the same kernels, or another
+ *                 one failed; the text says which
+ *   TDT_EINVAL    the session is running already, or `outer` is missing
  *   TDT_ENOMEM
- * After a failure decided tunings stay decided and the session may run again.
+ * A failure of tdt_session_launch() that the outer function keeps to itself ends the run as well,
+ * unless it was the winner's. After a failure tunings that were open are dropped, decided ones stay
+ * decided, and the session may run again.
  */
 TDT_EXPORT tdt_status tdt_session_run(tdt_session *session,
                                       tdt_status (*outer)(void *user, tdt_error *error), void *user,
@@ -98,11 +105,12 @@ typedef struct tdt_launch {
  * To be called by the outer function where it launches the kernel: runs exactly one candidate that
  * works. If the one whose turn it is fails, another takes its place in this very call (one that has
  * worked before, else the others in order), so that what follows in the outer function has what it
- * needs and ranks stay in step. Outside tdt_session_run() it runs the winner, or candidate 0 where
- * none is known.
+ * needs and ranks stay in step. Once the winner is known that one runs, and what it returns is
+ * returned. Outside the outer function it runs the winner, or candidate 0 where none is known.
  *
  * Returns TDT_ESTOPPED, TDT_EFAILED, TDT_EDEVICE, TDT_ENOMEM as above, or TDT_EINVAL (a required
- * field is missing). The outer function hands a failure on.
+ * field is missing). The outer function hands a failure on; until it returns, every further launch
+ * fails likewise (except after TDT_EINVAL or a failure of the winner).
  */
 TDT_EXPORT tdt_status tdt_session_launch(tdt_session *session, const tdt_launch *launch,
                                          tdt_error *error);

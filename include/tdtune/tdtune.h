@@ -7,6 +7,7 @@
  * the answer, and gets out of the way. This header brings everything:
  *
  *   context + space + tuner   what is tuned, and the two calls that matter: lookup and resolve
+ *   session                   kernels tuned inside the function that launches them
  *   plan, settings            how often candidates run; what happens on a miss
  *   device, group             where time comes from; how ranks agree
  *   store, record, identity   what is remembered, and what it belongs to
@@ -33,6 +34,7 @@
 #include <tdtune/log.h>
 #include <tdtune/plan.h>
 #include <tdtune/record.h>
+#include <tdtune/session.h>
 #include <tdtune/settings.h>
 #include <tdtune/space.h>
 #include <tdtune/status.h>

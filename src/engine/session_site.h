@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TDT_ENGINE_SESSION_SITE_H
+#define TDT_ENGINE_SESSION_SITE_H
+
+#include <stdint.h>
+
+#include <tdtune/session.h>
+
+#include "engine/schedule.h"
+
+/*
+ * A site is one kernel with one key: one tuning of a session.
+ *
+ * Inside a pass each launch takes one slot, that is one run of one candidate in the schedule's
+ * order, whatever then runs in it. So slots are counted alike on every rank. The schedule itself
+ * learns outcomes between passes only, when all ranks know the same ones; inside a pass the site
+ * is ahead of it.
+ */
+
+/* One candidate of a site. FAILED in `timing`: it failed on this rank, or on another. */
+typedef struct tdt__trial {
+  char *config;
+  bool dropped; /* all ranks know that it failed on one of them: it has no slots any more */
+  double
+      *samples_ms; /* of the burst at hand, as many as n_samples; the schedule has not seen them */
+  size_t n_samples;
+  tdt__timing timing;
+} tdt__trial;
+
+typedef struct tdt__site {
+  char *kernel;
+  char *key;
+  uint64_t name_hash;    /* of both */
+  uint64_t configs_hash; /* of all descriptions */
+  const tdt_plan *plan;  /* the session's */
+  tdt__schedule *schedule;
+  tdt__step step;   /* the burst whose slots are taken; DONE: none is left */
+  unsigned n_used;  /* of its runs */
+  bool reached;     /* in this pass */
+  unsigned n_idle;  /* passes in a row before this one that did not reach it */
+  size_t last_good; /* the candidate that worked last, TDT_NONE before any */
+  size_t winner;    /* TDT_NONE: the site is open */
+  tdt_candidate *views;
+  size_t n_trials;
+  tdt__trial trials[];
+} tdt__site;
+
+/* What a launch may do: run number `run` (from 1) of a burst for `candidate`. Kind DONE, TDT_NONE
+ * and 0 where every slot is taken. */
+typedef struct tdt__slot {
+  tdt__step_kind kind;
+  size_t candidate;
+  unsigned run;
+} tdt__slot;
+
+uint64_t tdt__site_hash(const char *kernel, const char *key);
+
+/* Copies all it needs of the launch. A site with one candidate is decided from the start. */
+tdt_status tdt__site_create(const tdt_launch *launch, const tdt_plan *plan, tdt__site **site,
+                            tdt_error *error);
+void tdt__site_destroy(tdt__site *site);
+
+bool tdt__site_open(const tdt__site *site);
+
+tdt__slot tdt__site_take_slot(tdt__site *site);
+
+/* Whether the candidate failed, as far as this rank knows. */
+bool tdt__site_failed(const tdt__site *site, size_t candidate);
+
+/* This rank saw it fail. TDT_ENOMEM. */
+tdt_status tdt__site_fail(tdt__site *site, size_t candidate, const char *reason, tdt_error *error);
+
+/* What runs where the slot's candidate cannot: the one that worked last, else the first that did
+ * not fail; TDT_NONE: all did. */
+size_t tdt__site_stand_in(const tdt__site *site);
+
+/* The time of the candidate's next timed run, in order. TDT_ENOMEM. */
+tdt_status tdt__site_add_sample(tdt__site *site, size_t candidate, double ms, tdt_error *error);
+
+/*
+ * Between passes, after `dropped` was set alike on all ranks: gives up the slots of a dropped
+ * candidate. Allocates nothing, so it cannot be different from rank to rank.
+ */
+void tdt__site_skip_dropped(tdt__site *site);
+
+/* Whether all slots are taken, so that the tuning ends with this pass. */
+bool tdt__site_through(const tdt__site *site);
+
+/*
+ * After that: brings the schedule where the slots are, one burst at a time. *more: call again.
+ * *timed is the candidate whose time became known by it, TDT_NONE if none did. TDT_ENOMEM.
+ */
+tdt_status tdt__site_catch_up(tdt__site *site, bool *more, size_t *timed, tdt_error *error);
+
+/* Least time, lowest index of equals; TDT_NONE if every candidate was dropped. */
+size_t tdt__site_fastest(const tdt__site *site);
+
+/* The tuning is over: lets go of what only an open one needs. */
+void tdt__site_decide(tdt__site *site, size_t winner);
+
+/* TDT_EFAILED with kernel, key and every reason. */
+tdt_status tdt__site_refuse(const tdt__site *site, tdt_error *error);
+
+void tdt__site_show(tdt__site *site, tdt_session_tuning *tuning);
+
+#endif
