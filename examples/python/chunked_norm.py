@@ -25,7 +25,7 @@ EPSILON = 1e-5
 
 
 # The candidates; the first is what one would write without thinking: all rows at once.
-CONFIGS = [{"chunk_rows": 16384, "n_threads": 1}] + [
+CONFIGS: list[dict[str, object]] = [{"chunk_rows": 16384, "n_threads": 1}] + [
     {"chunk_rows": chunk_rows, "n_threads": n_threads}
     for chunk_rows in (2048, 512, 128, 32)
     for n_threads in (1, 2, 4)
@@ -74,6 +74,8 @@ class Display:
 
     def __call__(self, progress: tdtune.Progress) -> None:
         """Take the news; called after each candidate."""
+        if progress.candidate is None:  # the start
+            return
         self.n_measured = progress.n_done
         best = "" if progress.best is None else f", best so far {progress.best_ms:.1f} ms"
         line = f"  {progress.n_done} of {progress.n_candidates} candidates done{best}"
@@ -90,8 +92,10 @@ def make_tuner(display: Display) -> AutoTuner:
     Usually one writes ``@autotune(...)`` above the function. Each run takes a noticeable part of a
     second here, so fewer than the documented 5 + 10 are made of each candidate.
     """
-    decorate = autotune(CONFIGS, key_fn, prune_fn, warmup=2, repeat=5, on_progress=display)
-    return decorate(normalize)
+    tuner: AutoTuner = autotune(CONFIGS, key_fn, prune_fn, warmup=2, repeat=5, on_progress=display)(
+        normalize
+    )
+    return tuner
 
 
 def check(x: Matrix, out: Matrix) -> None:
@@ -103,11 +107,12 @@ def check(x: Matrix, out: Matrix) -> None:
     np.testing.assert_allclose(out[some], expected, rtol=1e-4, atol=1e-4)
 
 
-def call(label: str, tuner: AutoTuner, *args: Matrix, **how: bool) -> None:
-    """Call the tuned function and print how many seconds that took."""
+def call(label: str, tuner: AutoTuner, x: Matrix, out: Matrix, n: int = 1, **how: bool) -> None:
+    """Call the tuned function `n` times and print how many seconds one took."""
     start = time.perf_counter()
-    tuner(*args, **how)
-    print(f"{label}: {time.perf_counter() - start:.3f} s", flush=True)
+    for _ in range(n):
+        tuner(x, out, **how)
+    print(f"{label}: {(time.perf_counter() - start) / n:.3f} s", flush=True)
 
 
 def main() -> None:
@@ -134,11 +139,11 @@ def main() -> None:
     if path is not None:
         print(f"\n{path}\n{tdtune.table(path)}")
 
-    call("the first candidate, for comparison", tuner, x, out, autotune=False)
-    call("the winner, from memory", tuner, x, out)
+    call("the first candidate, mean of 5 calls", tuner, x, out, n=5, autotune=False)
+    call("the winner, mean of 5 calls", tuner, x, out, n=5)
     again = Display()
-    call("the winner, from disk, as in a new process", make_tuner(again), x, out)
-    print(f"candidates measured in that call: {again.n_measured}")
+    call("a new tuner, as in a new process, answers from disk", make_tuner(again), x, out)
+    print(f"  and measured {again.n_measured} candidates for it")
 
 
 if __name__ == "__main__":
