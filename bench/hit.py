@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""What a call costs that is already tuned.
+
+Prints, for some ways to call, what the tuner itself adds: the call, minus its key function, minus
+the function called directly with the configuration; and the same for a hit of
+`functools.lru_cache`, which is the yardstick. Figures are the least of several rounds, in
+nanoseconds a call.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import os
+import sys
+import tempfile
+import timeit
+from collections.abc import Callable
+
+
+def least_ns(statement: str, names: dict[str, object], rounds: int, calls: int) -> float:
+    """Nanoseconds of one call of `statement`, the loop around it taken off."""
+    timer = timeit.Timer(statement, globals=names)
+    empty = timeit.Timer("pass", globals=names)
+    best = min(timer.repeat(rounds, calls))
+    return (best - min(empty.repeat(rounds, calls))) / calls * 1e9
+
+
+def scale(x: object, alpha: float = 1.0, *, cfg: object = None) -> object:
+    """The function that is tuned: nothing."""
+    return x
+
+
+def key_int(x: object, alpha: float = 1.0) -> object:
+    """A key that costs little to make and to hash."""
+    return x
+
+
+def key_shape(x: object, alpha: float = 1.0) -> object:
+    """A key as the documents show it."""
+    return ((4096, 4096), "torch.float32")
+
+
+# Name, key function, arguments of the call, and the same with the configuration written out.
+CASES: list[tuple[str, Callable[..., object], str, str, str]] = [
+    ("positional, int key", key_int, "(x)", "(x)", "(x, cfg=c)"),
+    ("positional, shape key", key_shape, "(x, 2.0)", "(x, 2.0)", "(x, 2.0, cfg=c)"),
+    ("keyword", key_int, "(x, alpha=2.0)", "(x, alpha=2.0)", "(x, alpha=2.0, cfg=c)"),
+    ("control", key_int, "(x, autotune=True)", "(x)", "(x, cfg=c)"),
+    (
+        "keyword and control",
+        key_int,
+        "(x, alpha=2.0, autotune=True)",
+        "(x, alpha=2.0)",
+        "(x, alpha=2.0, cfg=c)",
+    ),
+    ("** keywords", key_int, "(x, **kw)", "(x, **kw)", "(x, cfg=c, **kw)"),
+]
+
+
+def measure(rounds: int, calls: int) -> dict[str, dict[str, float]]:
+    """All cases; nanoseconds."""
+    from tdtune import AutoTuner
+
+    cfg = object()
+    names: dict[str, object] = {"x": 1024, "c": cfg, "kw": {"alpha": 2.0}, "scale": scale}
+    figures: dict[str, dict[str, float]] = {}
+
+    cached = functools.lru_cache(maxsize=None)(key_int)
+    names["cached"] = cached
+    cost = least_ns("cached(x)", names, rounds, calls)
+    plain = least_ns("k(x)", names | {"k": key_int}, rounds, calls)
+    # The cache does not call the function it stands for: all of a hit is its own.
+    figures["functools.lru_cache"] = {"call_ns": cost, "own_ns": cost, "function_ns": plain}
+
+    for name, key_fn, call, key_call, plain_call in CASES:
+        tuner = AutoTuner(scale, [{"cfg": 1}, {"cfg": 2}], key_fn, warmup=0, repeat=1)
+        names |= {"tuned": tuner, "key_fn": key_fn}
+        eval("tuned" + call, names)  # tunes
+        whole = least_ns("tuned" + call, names, rounds, calls)
+        key = least_ns("key_fn" + key_call, names, rounds, calls)
+        function = least_ns("scale" + plain_call, names, rounds, calls)
+        figures[name] = {
+            "call_ns": whole,
+            "key_ns": key,
+            "function_ns": function,
+            "own_ns": whole - key - function,
+        }
+    yardstick = figures["functools.lru_cache"]["own_ns"]
+    for line in figures.values():
+        line["ratio"] = line["own_ns"] / yardstick
+    return figures
+
+
+def main() -> int:
+    """Measures and prints a table, or JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--calls", type=int, default=20_000)
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["TRITON_DIST_AUTOTUNE_DIR"] = folder
+        figures = measure(options.rounds, options.calls)
+    if options.json:
+        json.dump(figures, sys.stdout, indent=2)
+        print()
+        return 0
+    print(f"{'a call that hits':24}{'call':>8}{'key_fn':>8}{'function':>9}{'own':>8}  ratio")
+    for name, line in figures.items():
+        print(
+            f"{name:24}{line['call_ns']:8.0f}{line.get('key_ns', 0):8.0f}"
+            f"{line['function_ns']:9.0f}{line['own_ns']:8.0f}{line['ratio']:7.2f}"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

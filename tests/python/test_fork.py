@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""Children that are forked, also in the middle of things."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from stand_ins import only_record
+from tdtune import AutoTuner
+
+TILES = [{"tile": 2}, {"tile": 1}]
+
+
+def in_child(work: Callable[[], bool]) -> bool:
+    """Fork, do it there, and say whether it came out true in time."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # about threads and fork
+        pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            code = 0 if work() else 2
+        finally:
+            os._exit(code)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status) == 0
+        time.sleep(0.01)
+    os.kill(pid, 9)
+    os.waitpid(pid, 0)
+    return False
+
+
+def make(runs: list[int], delay_s: float = 0.0005, stored: bool = True) -> AutoTuner:
+    secret = None if stored else threading.Lock()  # which nothing can be stored for
+
+    def scale(x: int, *, tile: int) -> int:
+        assert secret is None or not stored
+        runs.append(tile)
+        time.sleep(delay_s * tile)
+        return tile
+
+    return AutoTuner(scale, TILES, lambda x: x, warmup=1, repeat=2)
+
+
+def test_S07_a_child_remembers_and_can_tune() -> None:
+    runs: list[int] = []
+    tuned = make(runs)
+    assert tuned(0) == 1
+
+    def child() -> bool:
+        runs.clear()
+        hit = tuned(0) == 1 and runs == [1]
+        runs.clear()
+        return hit and tuned(7) == 1 and len(runs) == 7
+
+    assert in_child(child)
+    runs.clear()
+    assert tuned(0) == 1
+    assert runs == [1]
+
+
+@pytest.mark.parametrize("stored", [True, False])
+@pytest.mark.parametrize("key", [5, 6])
+def test_S07_a_child_forked_while_another_thread_tunes(key: int, stored: bool) -> None:
+    """The thread's tuning of key 5 is not the child's: it waits for the parent's record, if there
+    will be one, and for no thread that it does not have.
+    """
+    runs: list[int] = []
+    tuned = make(runs, 0.05, stored)
+    tuned(0)
+    before = len(runs)
+    thread = threading.Thread(target=tuned, args=(5,))
+    thread.start()
+    while len(runs) < before + 2:
+        time.sleep(0.001)
+
+    def child() -> bool:
+        hit = tuned(0) == 1
+        del runs[:]
+        return hit and tuned(key) == 1 and len(runs) == (1 if key == 5 and stored else 7)
+
+    assert in_child(child)
+    thread.join()
+    assert tuned(5) == 1
+
+
+def scale(x: int, *, tile: int) -> int:
+    return tile
+
+
+def test_S07_a_child_uses_and_fills_the_store(root: Path) -> None:
+    def child() -> bool:
+        tuned = AutoTuner(scale, TILES, lambda x: x, warmup=0, repeat=1)
+        return tuned(3) in (1, 2)
+
+    assert in_child(child)
+    best = only_record(root)["best"]
+    tuned = AutoTuner(scale, TILES, lambda x: x, warmup=0, repeat=1)
+    assert tuned(3) == TILES[best]["tile"]
