@@ -32,7 +32,7 @@ def autotune(
     warmup, repeat
         Runs of each candidate before timing, and timed runs; 5 and 10 if None.
     on_progress
-        Called with a `Progress` after each candidate of a tuning.
+        Called with a `Progress` when a tuning starts and after each candidate.
 
     Returns
     -------
