@@ -35,7 +35,8 @@ TDT_EXPORT void tdt_digest(const void *data, size_t size, char digest[TDT_DIGEST
  * Digest over every field of the identity (function, hardware in canonical form, key): the file
  * name of its record.
  *
- * Returns TDT_EINVAL where name is missing or hardware is no JSON object, TDT_ENOMEM.
+ * Returns TDT_EINVAL where name is missing, a text is no UTF-8 or hardware is no JSON object,
+ * TDT_ENOMEM.
  */
 TDT_EXPORT tdt_status tdt_identity_digest(const tdt_identity *identity,
                                           char digest[TDT_DIGEST_SIZE], tdt_error *error);

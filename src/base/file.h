@@ -27,8 +27,10 @@ tdt_status tdt__file_read(int folder, const char *name, size_t limit, char **dat
 
 /*
  * Puts a file in place whole or not at all: written beside it under a name of its own, flushed to
- * the disk, renamed. What was there is kept as `keep_as` first (NULL: not kept). Failures after
- * the rename are none; on any other, TDT_EIO, the old file is still there and nothing is left over.
+ * the disk, renamed. What was there is kept as `keep_as` first (NULL: not kept; where that name
+ * is taken, with "-2", "-3", ... behind it). Failures after the rename are none; on any other,
+ * TDT_EIO or TDT_ENOMEM, the old file is still there and nothing is left over. Temporary files of
+ * writers that were killed are removed by later writers, when they are an hour old.
  */
 tdt_status tdt__file_replace(int folder, const char *name, const void *data, size_t size,
                              const char *keep_as, tdt_error *error);

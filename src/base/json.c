@@ -50,7 +50,7 @@ tdt_status tdt__json_object(const char *text, size_t size, const char *what, jso
   if (!has_memory_for(size)) {
     return tdt__fail_memory(error);
   }
-  json_error_t cause;
+  json_error_t cause = {0}; /* jansson sets what it uses, not the rest */
   json_t *value = load(text, size, &cause);
   if (value == NULL) {
     if (lacked_memory(&cause)) {
