@@ -14,14 +14,8 @@ from typing import Any
 
 from tdtune import _native
 
-# Modules whose version counts, and under which name.
-_VERSIONS = {
-    "torch": "torch",
-    "torch_npu": "torch_npu",
-    "triton": "triton",
-    "triton_ascend": "triton-ascend",
-    "numpy": "numpy",
-}
+# Modules whose version counts.
+_MODULES = ("torch", "torch_npu", "triton", "numpy")
 
 
 @functools.cache
@@ -75,19 +69,16 @@ def _arch(module: Any, properties: Any) -> str:
 
 def dependencies() -> str:
     """Return versions of the software that the times depend on."""
-    return _dependencies(frozenset(name for name in _VERSIONS if name in sys.modules))
+    versions = {name: getattr(sys.modules.get(name), "__version__", None) for name in _MODULES}
+    if "triton.backends.ascend" in sys.modules:  # triton-ascend comes under Triton's name
+        versions["triton-ascend"] = versions["triton"]
+    return _dependencies(frozenset((n, str(v)) for n, v in versions.items() if v is not None))
 
 
 @functools.lru_cache(maxsize=32)
-def _dependencies(_loaded: frozenset[str]) -> str:
-    found = {
-        "python": f"{sys.version_info.major}.{sys.version_info.minor}",
-        "tdtune": _native.version(),
-    }
-    for module, name in _VERSIONS.items():
-        version = getattr(sys.modules.get(module), "__version__", None)
-        if version is not None:
-            found[name] = str(version)
+def _dependencies(versions: frozenset[tuple[str, str]]) -> str:
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    found = {"python": python, "tdtune": _native.version(), **dict(versions)}
     found.update(_toolkits())
     return _json(found)
 

@@ -45,12 +45,16 @@ def test_F16_hardware_of_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_F16_dependencies_are_those_of_loaded_modules(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("torch", "torch_npu", "triton", "numpy", "triton_ascend", "torch_npu.npu.utils"):
+    for name in ("torch", "torch_npu", "triton", "numpy", "torch_npu.npu.utils"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     bare = json.loads(dependencies())
     assert set(bare) == {"python", "tdtune"}
     assert bare["python"] == ".".join(map(str, sys.version_info[:2]))
 
+    triton = ModuleType("triton")
+    triton.__version__ = "3.2.0"  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "triton", triton)
+    monkeypatch.setitem(sys.modules, "triton.backends.ascend", ModuleType("ascend"))
     utils = ModuleType("torch_npu.npu.utils")
     utils.get_cann_version = lambda: "8.5.0"  # type: ignore[attr-defined]
     torch = ModuleType("torch")
@@ -66,6 +70,8 @@ def test_F16_dependencies_are_those_of_loaded_modules(monkeypatch: pytest.Monkey
         **bare,
         "torch": "9.8.7",
         "torch_npu": "9.8.7.post1",
+        "triton": "3.2.0",
+        "triton-ascend": "3.2.0",
         "CUDA": "13.0",
         "CANN": "8.5.0",
     }
