@@ -99,6 +99,10 @@ typedef struct tdt_launch {
   /* Runs the kernel once. TDT_ESTOPPED ends the session's run at once; any other failure makes the
    * candidate a failed one, with the error's text as its reason. */
   tdt_status (*launch)(void *user, size_t candidate, tdt_error *error);
+  /* Called right before each launch() and outside of the time that is taken, to prepare what the
+   * candidate works on; `timed` says whether that launch is a timed one. A failure counts like one
+   * of launch(), which is then not called. NULL: nothing to prepare. */
+  tdt_status (*before)(void *user, size_t candidate, bool timed, tdt_error *error);
 } tdt_launch;
 
 /*

@@ -87,10 +87,9 @@ static tdt_status note_run(const job *j, size_t candidate, size_t *index, tdt_er
     session->runs_capacity = capacity;
   }
   *index = session->n_runs++;
-  bool in_turn = j->slot.candidate == candidate || j->slot.candidate == TDT_NONE;
   session->runs[*index] = (tdt__run){
       .site = j->site,
-      .kind = in_turn ? TDT__RUN_DONE : TDT__RUN_STAND_IN,
+      .kind = j->slot.candidate == candidate ? TDT__RUN_DONE : TDT__RUN_STAND_IN,
       .slot = j->slot,
       .candidate = candidate,
       .mark = TDT_NONE,
@@ -123,10 +122,16 @@ typedef struct attempt {
   bool ends;         /* the failure ends the pass */
 } attempt;
 
+static tdt_status prepare(const tdt_launch *launch, size_t candidate, bool timed,
+                          tdt_error *reason) {
+  return launch->before == NULL ? TDT_OK : launch->before(launch->user, candidate, timed, reason);
+}
+
 static attempt launch_marked(const job *j, size_t candidate, size_t mark, tdt_error *reason) {
   const tdt_device *device = &j->session->device;
-  attempt made = {TDT_OK, false, false};
-  if (mark != TDT_NONE) {
+  attempt made = {prepare(j->launch, candidate, mark != TDT_NONE, reason), false, false};
+  made.ends = made.status == TDT_ESTOPPED;
+  if (made.status == TDT_OK && mark != TDT_NONE) {
     made.status = device->table->mark(device->self, mark, reason);
     made.ends = tdt__session_ends(made.status);
   }
@@ -185,11 +190,8 @@ static tdt_status try_candidate(const job *j, size_t candidate, bool *ran, tdt_e
  */
 
 static size_t first_choice(const job *j) {
-  size_t candidate = j->slot.candidate;
-  if (candidate != TDT_NONE && !tdt__site_failed(j->site, candidate)) {
-    return candidate;
-  }
-  return tdt__site_stand_in(j->site);
+  return tdt__site_failed(j->site, j->slot.candidate) ? tdt__site_stand_in(j->site)
+                                                      : j->slot.candidate;
 }
 
 /* The candidate whose turn it is, or whatever works in its place. */
@@ -224,7 +226,10 @@ static tdt_status open_site(tdt_session *session, const tdt_launch *launch, tdt_
 
 static tdt_status run_winner(const tdt_launch *launch, size_t winner, tdt_error *error) {
   tdt_error told = TDT_ERROR_INIT;
-  tdt_status status = launch->launch(launch->user, winner, &told);
+  tdt_status status = prepare(launch, winner, false, &told);
+  if (status == TDT_OK) {
+    status = launch->launch(launch->user, winner, &told);
+  }
   if (status != TDT_OK) {
     return tdt__pass_on(status, &told, error);
   }
