@@ -115,7 +115,7 @@ void tdt__session_log_run(const tdt_session *session, const tdt__run *run) {
   line made = begin(session, events[run->kind]);
   add_site(&made, run->site);
   add_count(&made, "config", run->candidate);
-  if (run->slot.candidate != TDT_NONE && run->slot.candidate != run->candidate) {
+  if (run->slot.candidate != run->candidate) {
     add_count(&made, "instead_of", run->slot.candidate);
   }
   add_text(&made, "round", round_name(run->slot.kind));

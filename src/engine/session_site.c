@@ -124,8 +124,9 @@ static void next_burst(tdt__site *site) {
 tdt__slot tdt__site_take_slot(tdt__site *site) {
   site->reached = true;
   if (site->step.kind == TDT__STEP_DONE) {
-    return (tdt__slot){TDT__STEP_DONE, TDT_NONE, 0};
+    return (tdt__slot){TDT__STEP_DONE, site->last_turn, 0};
   }
+  site->last_turn = site->step.candidate;
   site->n_used++;
   const tdt__slot slot = {site->step.kind, site->step.candidate, site->n_used};
   if (site->n_used == site->step.n_runs) {

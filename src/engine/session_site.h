@@ -36,6 +36,7 @@ typedef struct tdt__site {
   tdt__schedule *schedule;
   tdt__step step;   /* the burst whose slots are taken; DONE: none is left */
   unsigned n_used;  /* of its runs */
+  size_t last_turn; /* the candidate whose slot was taken last */
   bool reached;     /* in this pass */
   unsigned n_idle;  /* passes in a row before this one that did not reach it */
   size_t last_good; /* the candidate that worked last, TDT_NONE before any */
@@ -45,8 +46,8 @@ typedef struct tdt__site {
   tdt__trial trials[];
 } tdt__site;
 
-/* What a launch may do: run number `run` (from 1) of a burst for `candidate`. Kind DONE, TDT_NONE
- * and 0 where every slot is taken. */
+/* What a launch may do: run number `run` (from 1) of a burst for `candidate`. Where every slot is
+ * taken, kind DONE, the candidate of the last one, 0. */
 typedef struct tdt__slot {
   tdt__step_kind kind;
   size_t candidate;
