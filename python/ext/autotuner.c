@@ -3,6 +3,7 @@
 
 #include "autotuner.h"
 #include "call.h"
+#include "callable.h"
 #include "construct.h"
 #include "resolve.h"
 
@@ -63,35 +64,10 @@ static void autotuner_dealloc(PyObject *object) {
   Py_DECREF(type);
 }
 
-/* A function of a class: bound to the instance, itself when asked of the class. */
-static PyObject *autotuner_get(PyObject *self, PyObject *instance, PyObject *owner) {
-  (void)owner;
-  if (instance == NULL || instance == Py_None) {
-    return Py_NewRef(self);
-  }
-  return PyMethod_New(self, instance);
-}
-
-/* "module.qualname", as far as there are such. */
-static PyObject *full_name(PyObject *object) {
-  AutoTuner *self = (AutoTuner *)object;
-  PyObject *module = PyObject_GetAttrString(object, "__module__");
-  PyObject *qualname = module == NULL ? NULL : PyObject_GetAttrString(object, "__qualname__");
-  PyObject *name = NULL;
-  if (qualname != NULL && PyUnicode_Check(module)) {
-    name = PyUnicode_FromFormat("%U.%S", module, qualname);
-  } else {
-    PyErr_Clear();
-    name = Py_NewRef(self->name);
-  }
-  Py_XDECREF(module);
-  Py_XDECREF(qualname);
-  return name;
-}
-
 static PyObject *autotuner_repr(PyObject *object) {
-  size_t n = ((AutoTuner *)object)->candidates.n;
-  PyObject *name = full_name(object);
+  const AutoTuner *self = (AutoTuner *)object;
+  size_t n = self->candidates.n;
+  PyObject *name = callable_full_name(object, self->name);
   if (name == NULL) {
     return NULL;
   }
@@ -99,16 +75,6 @@ static PyObject *autotuner_repr(PyObject *object) {
                                         n == 1 ? "candidate" : "candidates");
   Py_DECREF(name);
   return repr;
-}
-
-static PyObject *autotuner_reduce(PyObject *self, PyObject *unused) {
-  (void)unused;
-  return PyObject_GetAttrString(self, "__qualname__");
-}
-
-static PyObject *autotuner_copy(PyObject *self, PyObject *unused) {
-  (void)unused;
-  return Py_NewRef(self);
 }
 
 static PyObject *autotuner_record_path(PyObject *object, PyObject *const *args, Py_ssize_t n_args,
@@ -132,14 +98,10 @@ PyDoc_STRVAR(record_path_doc,
              "Path of the file in which the result for a call with these arguments is (or would "
              "be) kept; None where the function cannot be told apart well enough to store "
              "anything.");
-PyDoc_STRVAR(reduce_doc, "Pickled by qualified name.");
-PyDoc_STRVAR(copy_doc, "A tuner is its own copy.");
 
 static PyMethodDef autotuner_methods[] = {
     {"record_path", METHOD(autotuner_record_path), METH_FASTCALL | METH_KEYWORDS, record_path_doc},
-    {"__reduce__", autotuner_reduce, METH_NOARGS, reduce_doc},
-    {"__copy__", autotuner_copy, METH_NOARGS, copy_doc},
-    {"__deepcopy__", autotuner_copy, METH_O, copy_doc},
+    CALLABLE_METHODS,
     {NULL, NULL, 0, NULL},
 };
 
@@ -173,7 +135,7 @@ static PyType_Slot autotuner_slots[] = {
     {Py_tp_traverse, SLOT(autotuner_traverse)},
     {Py_tp_clear, SLOT(autotuner_clear)},
     {Py_tp_call, SLOT(PyVectorcall_Call)},
-    {Py_tp_descr_get, SLOT(autotuner_get)},
+    {Py_tp_descr_get, SLOT(callable_get)},
     {Py_tp_repr, SLOT(autotuner_repr)},
     {Py_tp_methods, autotuner_methods},
     {Py_tp_members, autotuner_members},

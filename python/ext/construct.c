@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "compat.h"
 
-#include <limits.h>
-
 #include "autotuner.h"
 #include "call.h"
+#include "callable.h"
 #include "construct.h"
-
-/* Runs of one kind that a plan may have; the library's bound. */
-#define MOST_RUNS 100000
 
 typedef struct Arguments {
   PyObject *fn;
@@ -31,36 +27,12 @@ static int parse(Arguments *a, PyObject *args, PyObject *kwargs) {
              : -1;
 }
 
-/* None leaves *count as it is. */
-static int parse_count(PyObject *value, const char *name, long least, unsigned *count) {
-  if (value == Py_None) {
-    return 0;
-  }
-  PyObject *index = PyNumber_Index(value);
-  if (index == NULL) {
-    return -1;
-  }
-  int overflow = 0;
-  long number = PyLong_AsLongAndOverflow(index, &overflow);
-  Py_DECREF(index);
-  if (number == -1 && PyErr_Occurred()) {
-    return -1;
-  }
-  if (overflow != 0 || number < least || number > MOST_RUNS) {
-    PyErr_Format(PyExc_ValueError, "%s is a number from %ld to %d, not %R", name, least, MOST_RUNS,
-                 value);
-    return -1;
-  }
-  *count = (unsigned)number;
-  return 0;
-}
-
 static int set_plan(AutoTuner *self, const Arguments *a) {
   self->plan = tdt_plan_documented();
-  if (parse_count(a->warmup, "warmup", 0, &self->plan.n_warmup) < 0) {
+  if (callable_parse_count(a->warmup, "warmup", 0, &self->plan.n_warmup) < 0) {
     return -1;
   }
-  return parse_count(a->repeat, "repeat", 1, &self->plan.n_repeat);
+  return callable_parse_count(a->repeat, "repeat", 1, &self->plan.n_repeat);
 }
 
 static int set_callables(AutoTuner *self, const Arguments *a) {
@@ -147,50 +119,6 @@ static int draw_blueprint(AutoTuner *self, const Arguments *a) {
   return done;
 }
 
-static int set_default(PyObject *object, const char *attribute, PyObject *value) {
-  PyObject *present = PyObject_GetAttrString(object, attribute);
-  if (present != NULL) {
-    Py_DECREF(present);
-    return 0;
-  }
-  if (!PyErr_ExceptionMatches(PyExc_AttributeError)) {
-    return -1;
-  }
-  PyErr_Clear();
-  return PyObject_SetAttrString(object, attribute, value);
-}
-
-/* A function without a signature (some builtins) leaves the tuner without one. */
-static int set_signature(PyObject *self, const ModuleState *state, PyObject *fn) {
-  PyObject *signature = PyObject_CallOneArg(state->signature, fn);
-  if (signature != NULL) {
-    int done = PyObject_SetAttrString(self, "__signature__", signature);
-    Py_DECREF(signature);
-    return done;
-  }
-  if (!PyErr_ExceptionMatches(PyExc_ValueError) && !PyErr_ExceptionMatches(PyExc_TypeError)) {
-    return -1;
-  }
-  PyErr_Clear();
-  return 0;
-}
-
-/* The attributes that functools.wraps gives, and names for what has none (partial). */
-static int wrap(AutoTuner *self) {
-  PyObject *object = (PyObject *)self;
-  PyObject *done =
-      PyObject_CallFunctionObjArgs(self->state->update_wrapper, object, self->fn, NULL);
-  if (done == NULL) {
-    return -1;
-  }
-  Py_DECREF(done);
-  if (set_default(object, "__name__", self->name) < 0 ||
-      set_default(object, "__qualname__", self->name) < 0) {
-    return -1;
-  }
-  return set_signature(object, self->state, self->fn);
-}
-
 static int set_up(AutoTuner *self, PyTypeObject *type, const Arguments *a) {
   PyObject *module = PyType_GetModule(type);
   if (module == NULL) {
@@ -205,7 +133,7 @@ static int set_up(AutoTuner *self, PyTypeObject *type, const Arguments *a) {
   if (set_plan(self, a) < 0 || draw_blueprint(self, a) < 0 || set_callables(self, a) < 0) {
     return -1;
   }
-  return wrap(self);
+  return callable_wrap((PyObject *)self, self->state, self->fn, self->name);
 }
 
 PyObject *autotuner_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
