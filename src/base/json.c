@@ -34,15 +34,18 @@ static bool lacked_memory(const json_error_t *cause) {
 }
 
 /*
- * Nor does it tell a string that it had no memory for from bad syntax. Asked again, it either runs
- * out of memory at once, which it does tell, or has enough by now, or the syntax is bad.
+ * Nor does it tell a string that it had no memory for from bad syntax. So a text that it calls bad
+ * is read again: if it really is, the answer is the same, and was memory short, it now either says
+ * so at once or finds nothing wrong.
  */
-static json_t *load(const char *text, size_t size, json_error_t *cause) {
-  json_t *value = json_loadb(text, size, READ_FLAGS, cause);
-  if (value == NULL && !lacked_memory(cause)) {
-    value = json_loadb(text, size, READ_FLAGS, cause);
+static bool is_bad(const char *text, size_t size, const json_error_t *cause) {
+  if (lacked_memory(cause)) {
+    return false;
   }
-  return value;
+  json_error_t again = {0};
+  json_t *value = json_loadb(text, size, READ_FLAGS, &again);
+  json_decref(value);
+  return value == NULL && !lacked_memory(&again);
 }
 
 tdt_status tdt__json_object(const char *text, size_t size, const char *what, json_t **object,
@@ -51,9 +54,9 @@ tdt_status tdt__json_object(const char *text, size_t size, const char *what, jso
     return tdt__fail_memory(error);
   }
   json_error_t cause = {0}; /* jansson sets what it uses, not the rest */
-  json_t *value = load(text, size, &cause);
+  json_t *value = json_loadb(text, size, READ_FLAGS, &cause);
   if (value == NULL) {
-    if (lacked_memory(&cause)) {
+    if (!is_bad(text, size, &cause)) {
       return tdt__fail_memory(error);
     }
     return tdt__fail(error, TDT_EINVAL, "%s is no JSON object: %s, at line %d, column %d", what,
