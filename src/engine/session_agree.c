@@ -154,7 +154,7 @@ static void set_dropped(tdt_session *session, const double *wire) {
   for (size_t i = 0; i < session->sites.n; i++) {
     tdt__site *site = session->sites.items[i];
     for (size_t at = 0; tdt__site_open(site) && at < site->n_trials; at++) {
-      site->trials[at].dropped = wire != NULL ? isinf(*wire++) : tdt__site_failed(site, at);
+      site->trials[at].dropped = wire != NULL ? isinf(*wire++) : site->trials[at].failed_here;
     }
   }
 }
@@ -168,7 +168,7 @@ tdt_status tdt__session_agree_failures(tdt_session *session, tdt_error *error) {
   for (size_t i = 0; i < session->sites.n; i++) {
     const tdt__site *site = session->sites.items[i];
     for (size_t at = 0; tdt__site_open(site) && at < site->n_trials; at++) {
-      session->wire[n++] = tdt__site_failed(site, at) ? (double)INFINITY : 0.0;
+      session->wire[n++] = site->trials[at].failed_here ? (double)INFINITY : 0.0;
     }
   }
   if (n == 0) {

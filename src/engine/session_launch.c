@@ -190,8 +190,8 @@ static tdt_status try_candidate(const job *j, size_t candidate, bool *ran, tdt_e
  */
 
 static size_t first_choice(const job *j) {
-  return tdt__site_failed(j->site, j->slot.candidate) ? tdt__site_stand_in(j->site)
-                                                      : j->slot.candidate;
+  const tdt__trial *in_turn = &j->site->trials[j->slot.candidate];
+  return in_turn->failed_here ? tdt__site_stand_in(j->site) : j->slot.candidate;
 }
 
 /* The candidate whose turn it is, or whatever works in its place. */

@@ -39,7 +39,7 @@ static tdt_status read_times(tdt_session *session, tdt_error *error) {
   tdt_status status = TDT_OK;
   for (size_t i = 0; status == TDT_OK && i < session->n_runs; i++) {
     tdt__run *run = &session->runs[i];
-    if (run->mark != TDT_NONE && !tdt__site_failed(run->site, run->candidate)) {
+    if (run->mark != TDT_NONE && !run->site->trials[run->candidate].failed_here) {
       status = read_time(session, run, error);
     }
   }
@@ -81,7 +81,8 @@ static tdt_status count_idle(tdt_session *session, tdt_error *error) {
 
 static void log_dropped(const tdt_session *session, const tdt__site *site) {
   for (size_t i = 0; i < site->n_trials; i++) {
-    if (site->trials[i].dropped && !tdt__site_failed(site, i)) {
+    const tdt__trial *trial = &site->trials[i];
+    if (trial->dropped && trial->timing.outcome != TDT_OUTCOME_FAILED) {
       tdt__session_log_dropped(session, site, i);
     }
   }

@@ -135,28 +135,30 @@ tdt__slot tdt__site_take_slot(tdt__site *site) {
   return slot;
 }
 
-bool tdt__site_failed(const tdt__site *site, size_t candidate) {
-  return site->trials[candidate].timing.outcome == TDT_OUTCOME_FAILED;
-}
-
 tdt_status tdt__site_fail(tdt__site *site, size_t candidate, const char *reason, tdt_error *error) {
-  return tdt__timing_set_failed(&site->trials[candidate].timing, reason, error);
+  tdt__trial *trial = &site->trials[candidate];
+  trial->failed_here = true;
+  return tdt__timing_set_failed(&trial->timing, reason, error);
 }
 
-static bool usable(const tdt__site *site, size_t candidate) {
-  return !site->trials[candidate].dropped && !tdt__site_failed(site, candidate);
+static bool usable(const tdt__trial *trial) {
+  return !trial->dropped && !trial->failed_here;
 }
 
 size_t tdt__site_stand_in(const tdt__site *site) {
-  if (site->last_good != TDT_NONE && usable(site, site->last_good)) {
+  if (site->last_good != TDT_NONE && usable(&site->trials[site->last_good])) {
     return site->last_good;
   }
+  size_t last_resort = TDT_NONE;
   for (size_t i = 0; i < site->n_trials; i++) {
-    if (usable(site, i)) {
+    if (usable(&site->trials[i])) {
       return i;
     }
+    if (last_resort == TDT_NONE && !site->trials[i].failed_here) {
+      last_resort = i;
+    }
   }
-  return TDT_NONE;
+  return last_resort;
 }
 
 /* -- between passes ------------------------------------------------------------------------------
@@ -187,8 +189,10 @@ bool tdt__site_through(const tdt__site *site) {
 /* A candidate that was dropped is a failed one here as well, also where it could run. */
 static tdt_status mark_dropped(tdt__site *site, tdt_error *error) {
   for (size_t i = 0; i < site->n_trials; i++) {
-    if (site->trials[i].dropped && !tdt__site_failed(site, i)) {
-      tdt_status status = tdt__site_fail(site, i, "it failed on another rank", error);
+    tdt__trial *trial = &site->trials[i];
+    if (trial->dropped && trial->timing.outcome != TDT_OUTCOME_FAILED) {
+      tdt_status status =
+          tdt__timing_set_failed(&trial->timing, "it failed on another rank", error);
       if (status != TDT_OK) {
         return status;
       }

@@ -17,10 +17,11 @@
  * is ahead of it.
  */
 
-/* One candidate of a site. FAILED in `timing`: it failed on this rank, or on another. */
+/* One candidate of a site. FAILED in `timing`: on this rank, or on another. */
 typedef struct tdt__trial {
   char *config;
-  bool dropped; /* all ranks know that it failed on one of them: it has no slots any more */
+  bool failed_here; /* this rank saw it fail */
+  bool dropped;     /* all ranks know that it failed on one of them: it has no slots any more */
   double
       *samples_ms; /* of the burst at hand, as many as n_samples; the schedule has not seen them */
   size_t n_samples;
@@ -65,14 +66,12 @@ bool tdt__site_open(const tdt__site *site);
 
 tdt__slot tdt__site_take_slot(tdt__site *site);
 
-/* Whether the candidate failed, as far as this rank knows. */
-bool tdt__site_failed(const tdt__site *site, size_t candidate);
-
 /* This rank saw it fail. TDT_ENOMEM. */
 tdt_status tdt__site_fail(tdt__site *site, size_t candidate, const char *reason, tdt_error *error);
 
 /* What runs where the slot's candidate cannot: the one that worked last, else the first that did
- * not fail; TDT_NONE: all did. */
+ * not fail, else the first that failed on other ranks only, so that the outer function gets to its
+ * end and all ranks learn that nothing works. TDT_NONE: all failed here. */
 size_t tdt__site_stand_in(const tdt__site *site);
 
 /* The time of the candidate's next timed run, in order. TDT_ENOMEM. */
