@@ -125,8 +125,8 @@ KEYS: list[Callable[[], object]] = [
     lambda: "a\0b",
     lambda: "a",
     lambda: (),
-    lambda: [],
-    lambda: {},
+    list,
+    dict,
     lambda: (1, 2),
     lambda: (1.0, 2),
     lambda: (True, 2),
@@ -293,9 +293,7 @@ def test_F10_a_positional_argument_that_lands_on_a_field_is_refused(stage: Stage
     assert tuned(Tensor(), alpha=2.0)[1] == 2.0
 
 
-def test_F10_allowed_the_callers_value_wins(
-    stage: Stage, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_F10_allowed_the_callers_value_wins(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
     tuned = make()
     for _ in range(2):
         assert tuned(Tensor(), tile=9, autotune_allow_arg_overwrite=True)[2] == 9

@@ -69,9 +69,7 @@ def test_case_T1_many_keys_each_tuned_once_and_alone(stage: Stage) -> None:
     def measuring(progress: Any) -> None:
         tuning.on = progress.n_done < progress.n_candidates
 
-    tuned = AutoTuner(
-        slow, [{"tile": 8}, {"tile": 1}], lambda x: x, on_progress=measuring
-    )
+    tuned = AutoTuner(slow, [{"tile": 8}, {"tile": 1}], lambda x: x, on_progress=measuring)
     assert together(tuned) == [1] * N_THREADS
     assert counts == dict.fromkeys(range(N_THREADS), 2 * PLAN_RUNS + 1)
     assert not any(overlaps), "measurements on one device overlapped"
@@ -204,8 +202,6 @@ def test_many_shapes_of_calls_from_many_threads(stage: Stage) -> None:
     tuned(Tensor())
 
     def work(number: int) -> bool:
-        return all(
-            tuned(1, **{f"k{number}_{i % 7}": i}, autotune=True) == i for i in range(2000)
-        )
+        return all(tuned(1, **{f"k{number}_{i % 7}": i}, autotune=True) == i for i in range(2000))
 
     assert all(together(work))

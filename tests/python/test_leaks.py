@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""What calls and tunings leave behind: nothing. Each in a process of its own."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from stand_ins import run_script
+
+PRELUDE = """
+    import gc, logging, sys, threading
+    from tdtune import AutoTuner
+
+    logging.disable()
+
+    value = object.__new__(type("Value", (), {"__repr__": lambda self: "Value()"}))
+
+    def fail(kind):
+        raise kind("no")
+
+    # With a lock for a default nothing is stored: files would take most of the time.
+    def scale(x, alpha=1.0, *, cfg=None, n=0, lock=threading.Lock(), **more):
+        if n == 3:
+            fail(ValueError)
+        return x
+
+    def key_fn(x, alpha=1.0, **more):
+        return (x, "key")
+
+    SPACE = [{"cfg": value, "n": n} for n in range(5)]
+
+    def check(work, rounds):
+        # The interpreter's own caches fill up for a while. What leaks, leaks every time.
+        left = []
+        for _ in range(12):
+            blocks, references = sys.getallocatedblocks(), sys.getrefcount(value)
+            work(rounds)
+            gc.collect()
+            assert sys.getrefcount(value) == references, sys.getrefcount(value) - references
+            left.append(sys.getallocatedblocks() - blocks)
+            if left[-1] < rounds // 4:
+                break
+        else:
+            raise AssertionError(left)
+        print("clean")
+"""
+
+WORKS = {
+    "hits": """
+        tuned = AutoTuner(scale, SPACE, key_fn)
+        def work(n):
+            for i in range(n):
+                tuned(1)
+                tuned(1, alpha=2.0)
+                tuned(1, autotune=True, alpha=2.0)
+                tuned(1, autotune=False)
+                tuned(1, **{f"k{i % 9}": 1})
+                tuned(1.0)
+                tuned(True)
+        check(work, 10_000)
+        """,
+    "tunings": """
+        def work(n):
+            for i in range(n):
+                tuned = AutoTuner(
+                    scale, SPACE, key_fn, lambda c, x, **k: c["n"] != 2,
+                    warmup=1, repeat=2, on_progress=lambda p: None,
+                )
+                tuned(i)
+                tuned(i)
+                tuned(i, alpha=1.0, autotune_verbose=False)
+        check(work, 200)
+        """,
+    "records": """
+        def scale(x, *, cfg, n):
+            return x
+        AutoTuner(scale, SPACE, key_fn)(1)
+        def work(n):
+            for i in range(n):
+                tuned = AutoTuner(scale, SPACE, key_fn)
+                tuned(1)
+                tuned.record_path(1)
+        check(work, 200)
+        """,
+    "failures": """
+        def broken(x, *, cfg, n, lock=threading.Lock()):
+            fail(ValueError)
+        def interrupted(x, *, cfg, n, lock=threading.Lock()):
+            fail(KeyboardInterrupt)
+        def bad_key(x):
+            raise LookupError
+        def bad_rule(config, x):
+            raise LookupError
+        def attempt(tuned, *args, **kwargs):
+            try:
+                tuned(*args, **kwargs)
+            except BaseException:
+                return
+            raise AssertionError
+        def work(n):
+            for i in range(n):
+                attempt(AutoTuner(broken, SPACE, lambda x: 0), 1)
+                attempt(AutoTuner(interrupted, SPACE, lambda x: 0), 1)
+                attempt(AutoTuner(scale, SPACE, bad_key), 1)
+                attempt(AutoTuner(scale, SPACE, lambda x: object()), 1)
+                attempt(AutoTuner(scale, SPACE, lambda x: 0, bad_rule), 1)
+                attempt(AutoTuner(scale, SPACE, lambda x: 0, lambda c, x: False), 1)
+                attempt(AutoTuner(scale, SPACE, key_fn), 1, n=2)
+                attempt(AutoTuner, scale, [{"cfg": value}, {"not valid": 1}], key_fn)
+                attempt(AutoTuner, scale, SPACE, key_fn, warmup=-1)
+                attempt(AutoTuner, scale, SPACE, 3)
+        check(work, 200)
+        """,
+    "overwriting": """
+        def work(n):
+            for i in range(n):
+                tuned = AutoTuner(scale, SPACE, key_fn, warmup=0, repeat=1)
+                tuned(1, n=9, autotune_allow_arg_overwrite=True)
+                tuned(1, n=9, cfg=1, autotune_allow_arg_overwrite=True)
+        check(work, 200)
+        """,
+}
+
+
+@pytest.mark.parametrize("work", WORKS)
+def test_nothing_is_left(work: str) -> None:
+    script = textwrap.dedent(PRELUDE) + textwrap.dedent(WORKS[work])
+    assert run_script(script).strip() == "clean"
