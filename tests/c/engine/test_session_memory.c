@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * L03: every allocation of a session fails once, and from some allocation on all fail, on one rank
+ * alone too. The linker puts the functions below in place of the allocator (--wrap).
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "session_world.h"
+
+/* Of the calling thread. */
+static _Thread_local struct {
+  bool armed;
+  bool from_then_on;
+  long at;
+  long n_calls;
+} memory;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *block, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+char *__wrap_strdup(const char *text);
+
+static bool refuses(void) {
+  if (!memory.armed) {
+    return false;
+  }
+  memory.n_calls++;
+  return memory.n_calls == memory.at || (memory.from_then_on && memory.n_calls > memory.at);
+}
+
+void *__wrap_malloc(size_t size) {
+  return refuses() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t n, size_t size) {
+  return refuses() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *block, size_t size) {
+  return refuses() ? NULL : __real_realloc(block, size);
+}
+
+char *__wrap_strdup(const char *text) {
+  size_t size = strlen(text) + 1;
+  char *copy = __wrap_malloc(size);
+  return copy != NULL ? memcpy(copy, text, size) : NULL;
+}
+
+static void arm(long at, bool from_then_on) {
+  memory.armed = true;
+  memory.at = at;
+  memory.from_then_on = from_then_on;
+  memory.n_calls = 0;
+}
+
+/* Whether the allocation that was to fail was reached. */
+static bool disarm(void) {
+  memory.armed = false;
+  return memory.n_calls >= memory.at;
+}
+
+static void ignore_line(void *user, tdt_log_level level, const char *message) {
+  (void)user;
+  (void)level;
+  (void)message;
+}
+
+static const char long_reason[] =
+    "a reason that does not fit into the place that an error has for short ones: "
+    "0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 "
+    "0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789";
+
+/* Two kernels, one of them late, two candidates that fail. */
+static void set_up(stage *s) {
+  stage_act *copy = stage_add(s, "copy", "k", 3, (double[]){3, 2, 1});
+  stage_act *product = stage_add(s, "product", "k", 2, (double[]){2, 1});
+  s->options.log.write = ignore_line; /* the stage's own allocates */
+  s->plan.n_warmup = 1;
+  s->plan.n_repeat = 2;
+  s->plan.statistic = TDT_STATISTIC_MEDIAN;
+  copy->per_pass = 2;
+  copy->candidates[1].fails = long_reason;
+  product->from_pass = 2;
+  product->candidates[0].fails = "no";
+  product->candidates[0].from_run = 2;
+}
+
+static void assert_tuned(const stage *s) {
+  for (size_t i = 0; i < 2; i++) {
+    tdt_session_tuning tuning;
+    assert_true(stage_find(s, &s->acts[i], &tuning));
+    assert_int_equal(tuning.winner, i == 0 ? 2 : 1);
+  }
+}
+
+static void try_one(long at, bool from_then_on, bool *reached) {
+  stage s;
+  assert_int_equal(stage_open(&s), 0);
+  set_up(&s);
+  arm(at, from_then_on);
+  tdt_status status = stage_run(&s);
+  *reached = disarm();
+  /* An allocation for a log line or a sentence may fail without harm. */
+  if (status != TDT_OK) {
+    assert_true(*reached);
+    assert_int_equal(status, TDT_ENOMEM);
+    assert_string_not_equal(tdt_error_text(&s.error), "");
+  } else {
+    assert_tuned(&s);
+  }
+  if (s.session != NULL) {
+    s.acts[1].from_pass = 1;
+    status = stage_run(&s); /* what was decided before stays so */
+    assert_int_equal(status, TDT_OK);
+    assert_tuned(&s);
+  }
+  stage_close(&s);
+}
+
+static void test_L03_every_allocation_fails(void **state) {
+  (void)state;
+  for (int from_then_on = 0; from_then_on < 2; from_then_on++) {
+    bool reached = true;
+    long at = 0;
+    while (reached) {
+      at++;
+      try_one(at, from_then_on != 0, &reached);
+    }
+    assert_true(at > 20); /* it is about something */
+  }
+}
+
+static long fails_at;
+static bool was_reached;
+
+static void begins(const rank *me) {
+  if (me->number == 1) {
+    arm(fails_at, false);
+  }
+}
+
+static void ends(const rank *me) {
+  if (me->number == 1) {
+    was_reached = disarm();
+  }
+}
+
+/* Wherever one rank runs out of memory, no other waits for it for ever. */
+static void test_L03_R04_every_allocation_of_one_rank_fails(void **state) {
+  (void)state;
+  was_reached = true;
+  for (fails_at = 1; was_reached; fails_at++) {
+    void *made = NULL;
+    assert_int_equal(world_two(&made), 0);
+    world *w = made;
+    for (unsigned i = 0; i < w->n; i++) {
+      set_up(&w->ranks[i].s);
+      /* Made beforehand: a rank that has no session can tell nobody. */
+      assert_int_equal(tdt_session_create(&w->ranks[i].s.options, &w->ranks[i].s.session, NULL),
+                       TDT_OK);
+      w->ranks[i].begins = begins;
+      w->ranks[i].ends = ends;
+    }
+    world_run(w);
+    if (w->ranks[1].status != TDT_OK) {
+      assert_int_equal(w->ranks[1].status, TDT_ENOMEM);
+      assert_int_equal(w->ranks[0].status, TDT_EGROUP);
+      assert_contains(tdt_error_text(&w->ranks[0].s.error), "rank 1 failed");
+    } else {
+      assert_int_equal(w->ranks[0].status, TDT_OK);
+    }
+    for (unsigned i = 0; i < w->n; i++) {
+      w->ranks[i].begins = NULL;
+      w->ranks[i].ends = NULL;
+      w->ranks[i].s.acts[1].from_pass = 1;
+    }
+    world_run(w);
+    world_assert_all(w, TDT_OK);
+    world_assert_winners(w, 0, 2);
+    world_assert_winners(w, 1, 1);
+    (void)world_close(&made);
+  }
+  assert_true(fails_at > 20);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_L03_every_allocation_fails),
+      cmocka_unit_test(test_L03_R04_every_allocation_of_one_rank_fails),
+  };
+  return cmocka_run_group_tests_name("session-memory", tests, NULL, NULL);
+}
