@@ -5,8 +5,9 @@
 #include <stddef.h>
 
 /*
- * A configuration for people to read: {"tile":32,"cfg":{"warps":4}} is "cfg.warps=4 tile=32". Cut
- * to `most` characters; text that is no JSON object stays as it is. NULL: out of memory. free() it.
+ * A configuration for people to read: {"tile":32,"cfg":{"warps":4}} is "warps=4 tile=32", with
+ * whole paths ("cfg.warps=4") where a name occurs twice. Cut to `most` characters; text that is no
+ * JSON object stays as it is. NULL: out of memory. free() it.
  */
 char *tdt__config_text(const char *config, size_t most);
 

@@ -18,7 +18,7 @@
  */
 
 enum { INDEX, CONFIG, TIME, SPREAD, RUNS, NOTE, N_COLUMNS };
-enum { MOST_CONFIG = 60, MOST_NOTE = 120 };
+enum { MOST_CONFIG = 100, MOST_NOTE = 120 };
 
 static const bool aligned_right[N_COLUMNS] = {
     [INDEX] = true, [TIME] = true, [SPREAD] = true, [RUNS] = true};
