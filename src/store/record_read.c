@@ -372,7 +372,7 @@ tdt_status tdt__record_parse(const char *text, size_t size, const char *source, 
     return tdt__fail(error, TDT_EFORMAT, "%s: %zu bytes, a record has at most %u", source, size,
                      TDT__RECORD_LIMIT);
   }
-  json_error_t why;
+  json_error_t why = {0}; /* jansson leaves parts of it alone */
   json_t *root = json_loadb(size == 0 ? "" : text, size, READ_FLAGS, &why);
   if (root == NULL) {
     return syntax_error(&why, source, error);

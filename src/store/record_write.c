@@ -38,7 +38,7 @@ static int add_piece(const char *piece, size_t size, void *text) {
 }
 
 static void add_string(writer *out, const char *place, const char *value) {
-  json_error_t why;
+  json_error_t why = {0}; /* jansson leaves parts of it alone */
   json_t *string = json_pack_ex(&why, 0, "s", value);
   if (string == NULL && json_error_code(&why) == json_error_invalid_utf8) {
     reject(out, place, "is not UTF-8");

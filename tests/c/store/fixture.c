@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -185,13 +186,24 @@ char *path_of(const tdt_store *store, const tdt_identity *identity) {
   return path;
 }
 
-bool in_child(bool (*body)(void *argument), void *argument) {
+pid_t start_child(bool (*body)(void *argument), void *argument) {
   (void)fflush(NULL);
   pid_t child = fork();
   if (child == 0) {
-    _exit(body(argument) ? 0 : 1);
+    if (body(argument)) {
+      (void)raise(SIGKILL);
+    }
+    _exit(1);
   }
+  return child;
+}
+
+bool came_back(pid_t child) {
   int status = 0;
-  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
-         WEXITSTATUS(status) == 0;
+  return child > 0 && waitpid(child, &status, 0) == child && WIFSIGNALED(status) &&
+         WTERMSIG(status) == SIGKILL;
+}
+
+bool in_child(bool (*body)(void *argument), void *argument) {
+  return came_back(start_child(body, argument));
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include <cmocka.h>
 
@@ -44,7 +45,14 @@ void save_record(tdt_store *store, const tdt_identity *identity, unsigned seed);
 /* The path of an identity's record; free() it. */
 char *path_of(const tdt_store *store, const tdt_identity *identity);
 
-/* Runs `body` in a child process; true if it came back true. */
+/*
+ * Runs `body` in a child process; true if it came back true. Such a child ends as if it had been
+ * killed, so that no checker of leaks asks it for what belongs to its parent's other threads.
+ */
 bool in_child(bool (*body)(void *argument), void *argument);
+
+/* The same in two parts. */
+pid_t start_child(bool (*body)(void *argument), void *argument);
+bool came_back(pid_t child);
 
 #endif

@@ -5,22 +5,11 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "store/directory.h"
-
-static pid_t start_child(bool (*body)(void *argument), void *argument) {
-  (void)fflush(NULL);
-  pid_t child = fork();
-  assert_true(child >= 0);
-  if (child == 0) {
-    _exit(body(argument) ? 0 : 1);
-  }
-  return child;
-}
 
 static bool save(tdt_store *store, const char *key, unsigned seed) {
   tdt_identity identity = identity_of("scale", key);
@@ -57,13 +46,12 @@ static void test_S02_case_C1_killed_writers(void **state) {
   for (int round = 0; round < 50; round++) {
     uint64_t until = tdt__clock_ns() + (uint64_t)rand_r(&chance) % 4000000;
     pid_t child = start_child(save_for_ever, store);
+    assert_true(child > 0);
     do {
       assert_int_not_equal(load(store, ""), 0);
     } while (tdt__clock_ns() < until);
     assert_int_equal(kill(child, SIGKILL), 0);
-    int status = 0;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFSIGNALED(status)); /* so it never failed to save */
+    assert_true(came_back(child)); /* killed, so it never failed to save */
     assert_int_not_equal(load(store, ""), 0);
   }
   assert_true(save(store, "", 77));
@@ -103,9 +91,7 @@ static void test_case_C2_many_writers(void **state) {
     children[i] = start_child(write_keys, &writers[i]);
   }
   for (unsigned i = 0; i < N_WRITERS; i++) {
-    int status = 0;
-    assert_int_equal(waitpid(children[i], &status, 0), children[i]);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_true(came_back(children[i]));
   }
   tdt_store *store = open_store(root);
   for (unsigned i = 0; i < N_WRITERS * N_KEYS; i++) {
@@ -120,6 +106,18 @@ static void test_case_C2_many_writers(void **state) {
   assert_int_equal(count_names(folder, ".tmp"), 0);
   tdt_store_close(store);
 }
+
+/* AddressSanitizer's allocator does not survive a fork beside a thread that allocates. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FORKS_ALONE 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(FORKS_ALONE)
+enum { N_SPEAKERS = 0 };
+#else
+enum { N_SPEAKERS = 2 };
+#endif
 
 typedef struct speakers {
   tdt_store *store;
@@ -157,8 +155,9 @@ static void test_S07_a_forked_child_goes_on(void **state) {
   speakers with = {open_store(in_folder("s")), false};
   assert_true(save(with.store, "", 1));
   assert_true(tdt__store_first_time(with.store, "parent"));
-  pthread_t threads[2];
-  for (size_t i = 0; i < 2; i++) {
+  pthread_t threads[N_SPEAKERS + 1];
+  const int n_threads = N_SPEAKERS;
+  for (int i = 0; i < n_threads; i++) {
     assert_int_equal(pthread_create(&threads[i], NULL, speak, &with), 0);
   }
   bool good = true;
@@ -166,7 +165,7 @@ static void test_S07_a_forked_child_goes_on(void **state) {
     good = in_child(go_on, with.store);
   }
   atomic_store(&with.stop, true);
-  for (size_t i = 0; i < 2; i++) {
+  for (int i = 0; i < n_threads; i++) {
     assert_int_equal(pthread_join(threads[i], NULL), 0);
   }
   assert_true(good);
