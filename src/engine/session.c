@@ -27,12 +27,12 @@ void tdt_session_options_init(tdt_session_options *options) {
 static tdt_status take_options(tdt_session_options *full, const tdt_session_options *options,
                                tdt_error *error) {
   const size_t first_version = offsetof(tdt_session_options, decided) + sizeof options->decided;
+  tdt_session_options_init(full);
   if (options->size < first_version) {
     return tdt__fail(error, TDT_EINVAL,
                      "session options: size is %zu, start with tdt_session_options_init()",
                      options->size);
   }
-  tdt_session_options_init(full);
   memcpy(full, options, options->size < sizeof *full ? options->size : sizeof *full);
   if (full->n_idle_passes == 0) {
     return tdt__fail(error, TDT_EINVAL, "session options: n_idle_passes must be at least 1, is 0");

@@ -47,6 +47,9 @@ typedef enum fact {
   FACT_CONFIGS,
   FACT_SLOTS,
   N_FACTS,
+  /* On the wire each fact comes with its negative, so that MAX gives the greatest and the least. */
+  FLAG = 2 * N_FACTS,
+  N_VALUES,
 } fact;
 
 static const char *const fact_names[N_FACTS] = {
@@ -97,23 +100,22 @@ tdt_status tdt__session_agree_check(tdt_session *session, tdt_status own, tdt_er
   if (is_alone(session)) {
     return own;
   }
-  /* Each fact and its negative, so that MAX gives the greatest and the least; and the flag. */
   double facts[N_FACTS];
-  double values[2 * N_FACTS + 1];
+  double values[N_VALUES];
   gather_facts(session, facts);
   for (size_t i = 0; i < N_FACTS; i++) {
     values[i] = facts[i];
     values[N_FACTS + i] = -facts[i];
   }
-  values[2 * N_FACTS] = raise_flag(session, own);
+  values[FLAG] = raise_flag(session, own);
   tdt_error told = TDT_ERROR_INIT;
-  tdt_status status = exchange(session, values, 2 * N_FACTS + 1, own == TDT_OK ? error : &told);
+  tdt_status status = exchange(session, values, N_VALUES, own == TDT_OK ? error : &told);
   tdt_error_clear(&told);
   if (own != TDT_OK || status != TDT_OK) {
     return own != TDT_OK ? own : status;
   }
-  if (values[2 * N_FACTS] > 0.0) {
-    return blame(session, values[2 * N_FACTS], error);
+  if (values[FLAG] > 0.0) {
+    return blame(session, values[FLAG], error);
   }
   for (size_t i = 0; i < N_FACTS; i++) {
     if (values[i] != -values[N_FACTS + i]) {

@@ -257,21 +257,32 @@ static tdt_status launch_in_pass(tdt_session *session, const tdt_launch *launch,
   return status != TDT_OK ? end_pass(session, status, &told, error) : TDT_OK;
 }
 
+static const char *missing_field(const tdt_launch *launch) {
+  if (launch->kernel == NULL || launch->key == NULL) {
+    return launch->kernel == NULL ? "kernel" : "key";
+  }
+  if (launch->space == NULL || launch->launch == NULL) {
+    return launch->space == NULL ? "space" : "launch";
+  }
+  return NULL;
+}
+
 /* A caller built with an older header hands over fewer fields: the rest keep their defaults. */
 static tdt_status take_fields(tdt_launch *full, const tdt_launch *launch, tdt_error *error) {
   const size_t first_version = offsetof(tdt_launch, launch) + sizeof launch->launch;
-  if (launch->size < first_version) {
-    return tdt__fail(error, TDT_EINVAL, "launch: size is %zu, must be sizeof(tdt_launch)",
-                     launch->size);
-  }
   *full = (tdt_launch){0};
+  if (launch->size < first_version) {
+    (void)tdt__fail(error, TDT_EINVAL, "launch: size is %zu, must be sizeof(tdt_launch)",
+                    launch->size);
+    return TDT_EINVAL;
+  }
   memcpy(full, launch, launch->size < sizeof *full ? launch->size : sizeof *full);
-  const char *missing = full->kernel == NULL   ? "kernel"
-                        : full->key == NULL    ? "key"
-                        : full->space == NULL  ? "space"
-                        : full->launch == NULL ? "launch"
-                                               : NULL;
-  return missing == NULL ? TDT_OK : tdt__fail(error, TDT_EINVAL, "launch: %s is missing", missing);
+  const char *missing = missing_field(full);
+  if (missing != NULL) {
+    (void)tdt__fail(error, TDT_EINVAL, "launch: %s is missing", missing);
+    return TDT_EINVAL;
+  }
+  return TDT_OK;
 }
 
 tdt_status tdt_session_launch(tdt_session *session, const tdt_launch *launch, tdt_error *error) {

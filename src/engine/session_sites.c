@@ -56,7 +56,7 @@ static bool grow(tdt__sites *sites) {
   if (slots == NULL) {
     return false;
   }
-  tdt__site **items = realloc(sites->items, n_slots / 2 * sizeof *items);
+  tdt__site **items = realloc(sites->items, n_slots / 2 * sizeof(tdt__site *));
   if (items == NULL) {
     free(slots);
     return false;
