@@ -40,7 +40,7 @@ static int close_gaps(Call *call, PyObject *const *args) {
   Py_ssize_t n = call->n_args + n_names;
   PyObject **stack = call->small;
   if (n > CALL_SMALL) {
-    call->heap = PyMem_Malloc((size_t)(n + 1) * sizeof(*stack));
+    call->heap = PyMem_Malloc((size_t)(n + 1) * sizeof(PyObject *));
     if (call->heap == NULL) {
       (void)PyErr_NoMemory();
       return -1;
@@ -140,7 +140,7 @@ PyObject *call_run(AutoTuner *self, const Call *call, const Candidate *candidate
     PyObject *small[CALL_SMALL + 1];
     return run_on_stack(self, call, candidate, names, small);
   }
-  PyObject **stack = PyMem_Malloc((n + 1) * sizeof(*stack));
+  PyObject **stack = PyMem_Malloc((n + 1) * sizeof(PyObject *));
   if (stack == NULL) {
     return PyErr_NoMemory();
   }

@@ -58,7 +58,7 @@ static PyObject *config_for_prune(const Miss *miss, size_t candidate) {
 static PyObject *call_prune(const Miss *miss, PyObject *config) {
   const Call *call = miss->call;
   size_t n = (size_t)(call->n_args + call_n_names(call));
-  PyObject **stack = PyMem_Malloc((n + 1) * sizeof(*stack));
+  PyObject **stack = PyMem_Malloc((n + 1) * sizeof(PyObject *));
   if (stack == NULL) {
     return PyErr_NoMemory();
   }

@@ -52,7 +52,7 @@ static int candidate_fill(Candidates *candidates, Candidate *candidate, PyObject
   }
   names = candidate_names(candidates, candidate);
   Py_ssize_t n = PyTuple_GET_SIZE(names);
-  PyObject **values = PyMem_Calloc((size_t)n + 1, sizeof(*values));
+  PyObject **values = PyMem_Calloc((size_t)n + 1, sizeof(PyObject *));
   if (values == NULL) {
     (void)PyErr_NoMemory();
     return -1;
@@ -84,7 +84,7 @@ static PyObject *all_fields(const Candidates *candidates) {
 int candidates_fill(Candidates *candidates, PyObject *configs) {
   size_t n = (size_t)PyTuple_GET_SIZE(configs);
   candidates->items = PyMem_Calloc(n + 1, sizeof(*candidates->items));
-  candidates->names = PyMem_Calloc(n + 1, sizeof(*candidates->names));
+  candidates->names = PyMem_Calloc(n + 1, sizeof(PyObject *));
   if (candidates->items == NULL || candidates->names == NULL) {
     (void)PyErr_NoMemory();
     return -1;

@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "compat.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "front.h"
 
-/* Equal keys of different types that one entry takes; more are left to the engine's memory. */
-#define ENTRY_LIMIT 8
+/* Items of one entry: two for each of the equal keys of different types. Keys for which there is no
+ * room are left to the engine's memory. */
+#define ENTRY_LIMIT 16
 
 static bool same_bits(double a, double b) {
-  return memcmp(&a, &b, sizeof(a)) == 0;
+  uint64_t bits[2];
+  memcpy(&bits[0], &a, sizeof(a));
+  memcpy(&bits[1], &b, sizeof(b));
+  return bits[0] == bits[1];
 }
 
 static bool same_key(PyObject *a, PyObject *b);
 
+/* As deep as the key is, which Python's own hash of it has been, too. */
+// NOLINTBEGIN(misc-no-recursion)
 static bool same_items(PyObject *a, PyObject *b) {
   Py_ssize_t n = PyTuple_GET_SIZE(a);
   if (n != PyTuple_GET_SIZE(b)) {
@@ -47,6 +54,8 @@ static bool same_key(PyObject *a, PyObject *b) {
   }
   return true;
 }
+
+// NOLINTEND(misc-no-recursion)
 
 /* The value of an entry is a tuple (key, winner, key, winner, ...). -1: not in it. */
 static Py_ssize_t entry_find(PyObject *entry, PyObject *key) {
@@ -97,6 +106,7 @@ static bool accepts_other(PyObject *item) {
   return truth > 0; /* a NaN of any kind differs from itself */
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): as same_items()
 static bool accepts(PyObject *key) {
   if (PyUnicode_CheckExact(key) || PyLong_CheckExact(key) || key == Py_None || PyBool_Check(key)) {
     return true;
@@ -147,7 +157,7 @@ static int add(PyObject *front, PyObject *key, size_t candidate) {
     return -1;
   }
   int done = 0;
-  if (old == NULL || PyTuple_GET_SIZE(old) < 2 * ENTRY_LIMIT) {
+  if (old == NULL || PyTuple_GET_SIZE(old) < ENTRY_LIMIT) {
     PyObject *entry = entry_with(old, key, candidate);
     done = entry == NULL ? -1 : PyDict_SetItem(front, key, entry);
     Py_XDECREF(entry);

@@ -116,7 +116,7 @@ static PyObject *run_on_stack(AutoTuner *self, const Call *call, const Candidate
 PyObject *overwrite_run(AutoTuner *self, const Call *call, const Candidate *candidate) {
   PyObject *fields = candidate_names(&self->candidates, candidate);
   size_t n = (size_t)(call->n_args + call_n_names(call) + PyTuple_GET_SIZE(fields));
-  PyObject **stack = PyMem_Calloc(n + 1, sizeof(*stack));
+  PyObject **stack = PyMem_Calloc(n + 1, sizeof(PyObject *));
   if (stack == NULL) {
     return PyErr_NoMemory();
   }
