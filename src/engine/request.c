@@ -7,44 +7,11 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/utf8.h"
+#include "engine/check.h"
 #include "model/identity.h"
 
 void tdt_request_init(tdt_request *request) {
   *request = (tdt_request){.size = sizeof *request};
-}
-
-static tdt_status check_device(const tdt_device *device, tdt_error *error) {
-  const tdt_device_table *table = device->table;
-  if (table == NULL || device->clock == NULL || device->id == NULL) {
-    return tdt__fail(error, TDT_EINVAL, "device: table, clock or id is missing");
-  }
-  if (table->abi != TDT_DEVICE_ABI || table->size < sizeof *table) {
-    return tdt__fail(error, TDT_EINVAL, "device: abi %u of %u bytes, this library knows %d of %zu",
-                     table->abi, table->size, TDT_DEVICE_ABI, sizeof *table);
-  }
-  if (table->reserve == NULL || table->mark == NULL || table->elapsed_ms == NULL ||
-      table->synchronize == NULL) {
-    return tdt__fail(error, TDT_EINVAL, "device %s: a required function is missing",
-                     table->name != NULL ? table->name : "");
-  }
-  return TDT_OK;
-}
-
-static tdt_status check_group(const tdt_group *group, tdt_error *error) {
-  const tdt_group_table *table = group->table;
-  if (table == NULL || group->rank >= group->n_ranks) {
-    return tdt__fail(error, TDT_EINVAL, "group: table is missing or rank %u is not below %u",
-                     group->rank, group->n_ranks);
-  }
-  if (table->abi != TDT_GROUP_ABI || table->size < sizeof *table) {
-    return tdt__fail(error, TDT_EINVAL, "group: abi %u of %u bytes, this library knows %d of %zu",
-                     table->abi, table->size, TDT_GROUP_ABI, sizeof *table);
-  }
-  if (table->max == NULL) {
-    return tdt__fail(error, TDT_EINVAL, "group %s: max is missing",
-                     table->name != NULL ? table->name : "");
-  }
-  return TDT_OK;
 }
 
 static tdt_status check_settings(const tdt_settings *settings, tdt_error *error) {
@@ -114,10 +81,10 @@ tdt_status tdt__call_init(tdt__call *call, const tdt_tuner *tuner, const tdt_req
 
   status = check_settings(&call->settings, error);
   if (status == TDT_OK) {
-    status = check_group(&call->group, error);
+    status = tdt__group_check(&call->group, error);
   }
   if (status == TDT_OK && !call->own_device) {
-    status = check_device(&call->device, error);
+    status = tdt__device_check(&call->device, error);
   }
   return status;
 }

@@ -18,7 +18,8 @@ static bool has_all(const tdt_context *context) {
 
 static bool taken_by_other(const tdt_context *context, const char *device_id) {
   for (const tdt__flight *flight = context->flights; flight != NULL; flight = flight->next) {
-    if (!is_mine(flight) && flight->has_turn && strcmp(flight->device_id, device_id) == 0) {
+    if (!is_mine(flight) && flight->has_turn && flight->device_id != NULL &&
+        strcmp(flight->device_id, device_id) == 0) {
       return true;
     }
   }
