@@ -17,7 +17,7 @@
  * thread's turn (5 ms) to the time. miss_leave() gives it back wherever the engine may wait.
  */
 typedef struct Miss {
-  AutoTuner *tuner;
+  AutoTuner *tuner; /* this and `call`: NULL in a session, see session.h */
   const Call *call;
   PyThreadState *thread; /* of the caller, while it does not have the lock */
   bool has_lock;

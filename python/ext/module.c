@@ -2,9 +2,13 @@
 #include "compat.h"
 
 #include "autotuner.h"
+#include "contextual.h"
 #include "convert.h"
 #include "facts.h"
+#include "session.h"
 #include "state.h"
+#include "takeover.h"
+#include "tunable.h"
 
 ModuleState *state_of(PyObject *module) {
   return PyModule_GetState(module);
@@ -15,6 +19,21 @@ static const char *const control_names[N_CONTROLS] = {
     CONTROL_LIST(CONTROL_NAME_)
 #undef CONTROL_NAME_
 };
+
+static int add_type(PyObject *module, PyTypeObject *(*create)(PyObject *module),
+                    PyTypeObject **type) {
+  *type = create(module);
+  return *type == NULL ? -1 : PyModule_AddType(module, *type);
+}
+
+static int add_types(PyObject *module, ModuleState *state) {
+  if (add_type(module, autotuner_type_create, &state->autotuner_type) < 0 ||
+      add_type(module, contextual_type_create, &state->contextual_type) < 0 ||
+      add_type(module, session_type_create, &state->session_type) < 0) {
+    return -1;
+  }
+  return add_type(module, tunable_type_create, &state->tunable_type);
+}
 
 static int module_exec(PyObject *module) {
   ModuleState *state = state_of(module);
@@ -32,28 +51,35 @@ static int module_exec(PyObject *module) {
       return -1;
     }
   }
-  state->autotuner_type = autotuner_type_create(module);
-  if (state->autotuner_type == NULL) {
+  if (PyModule_AddFunctions(module, takeover_methods) < 0) {
     return -1;
   }
-  return PyModule_AddType(module, state->autotuner_type);
+  return add_types(module, state);
 }
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg) {
   ModuleState *state = state_of(module);
   Py_VISIT(state->autotuner_type);
+  Py_VISIT(state->contextual_type);
+  Py_VISIT(state->session_type);
+  Py_VISIT(state->tunable_type);
   Py_VISIT(state->stores);
   for (size_t i = 0; i < N_COLD; i++) {
     Py_VISIT(state->cold[i]);
   }
   Py_VISIT(state->update_wrapper);
   Py_VISIT(state->signature);
+  Py_VISIT(state->active);
+  Py_VISIT(state->taken);
   return 0;
 }
 
 static int module_clear(PyObject *module) {
   ModuleState *state = state_of(module);
   Py_CLEAR(state->autotuner_type);
+  Py_CLEAR(state->contextual_type);
+  Py_CLEAR(state->session_type);
+  Py_CLEAR(state->tunable_type);
   Py_CLEAR(state->stores);
   for (size_t i = 0; i < N_CONTROLS; i++) {
     Py_CLEAR(state->controls[i]);
@@ -63,6 +89,8 @@ static int module_clear(PyObject *module) {
   }
   Py_CLEAR(state->update_wrapper);
   Py_CLEAR(state->signature);
+  Py_CLEAR(state->active);
+  Py_CLEAR(state->taken);
   return 0;
 }
 

@@ -4,6 +4,8 @@
 
 #include "compat.h"
 
+#include <sys/types.h>
+
 #include <tdtune/tdtune.h>
 
 /* What tdtune._cold does for the extension. Fetched once, at the first construction, so that no
@@ -15,7 +17,9 @@
   X(SITUATION, situation)                                                                          \
   X(EMIT, emit)                                                                                    \
   X(PROGRESS, progress)                                                                            \
-  X(DEVICE_MEMORY_RELEASE, device_memory_release)
+  X(DEVICE_MEMORY_RELEASE, device_memory_release)                                                  \
+  X(CONTEXTUAL_NAME, contextual_name)                                                              \
+  X(CONTEXTUAL, contextual)
 
 typedef enum ColdFunction {
 #define COLD_ENUM_(id, name) COLD_##id,
@@ -44,12 +48,18 @@ typedef enum Control {
  */
 typedef struct ModuleState {
   PyTypeObject *autotuner_type;
+  PyTypeObject *contextual_type;
+  PyTypeObject *session_type;
+  PyTypeObject *tunable_type;
   tdt_context *context;
   PyObject *stores;               /* dict: folder -> capsule of its tdt_store */
   PyObject *controls[N_CONTROLS]; /* the names, interned */
   PyObject *cold[N_COLD];
   PyObject *update_wrapper; /* of functools */
   PyObject *signature;      /* of inspect */
+  PyObject *active;         /* the contextual tuner that is being called, NULL: none */
+  PyObject *taken;          /* list: what takeover_end() puts back; NULL: nothing */
+  pid_t active_pid;         /* of the process in which it became active */
 } ModuleState;
 
 ModuleState *state_of(PyObject *module);

@@ -5,6 +5,7 @@ remembers it.
 
 from tdtune._native import AutoTuner, version
 from tdtune.autotune import autotune
+from tdtune.contextual import ContextualAutoTuner, contextual_autotune
 from tdtune.progress import Progress
 from tdtune.records import (
     load_autotune_data,
@@ -17,9 +18,11 @@ __version__ = version()
 
 __all__ = [
     "AutoTuner",
+    "ContextualAutoTuner",
     "Progress",
     "__version__",
     "autotune",
+    "contextual_autotune",
     "load_autotune_data",
     "pretty_triton_config_repr",
     "table",

@@ -4,6 +4,7 @@
 Imported by the extension when the first function is decorated.
 """
 
+from tdtune.contextual.run import contextual, contextual_name
 from tdtune.describe import describe_config, describe_key
 from tdtune.messages import emit
 from tdtune.progress import progress
@@ -16,6 +17,8 @@ __all__ = [
     "FunctionIdentity",
     "Situation",
     "blueprint",
+    "contextual",
+    "contextual_name",
     "describe_config",
     "describe_key",
     "device_memory_release",

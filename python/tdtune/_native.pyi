@@ -29,6 +29,53 @@ class AutoTuner:
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def record_path(self, *args: Any, **kwargs: Any) -> str | None: ...
 
+class ContextualAutoTuner:
+    """A callable in which kernels are tuned where they run; see `tdtune.contextual_autotune`."""
+
+    fn: Callable[..., Any]
+    is_dist: bool
+    n_repeat: int
+    n_warmup: int
+    __wrapped__: Callable[..., Any]
+    __name__: str
+    __qualname__: str
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        is_dist: bool = False,
+        n_repeat: int = 5,
+        n_warmup: int = 3,
+    ) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class Tunable:
+    """What a session tunes: a kernel with one key, and its candidates."""
+
+    kernel: str
+    key: str
+
+    def __init__(self, kernel: str, key: str, configs: tuple[str, ...]) -> None: ...
+
+class Session:
+    """Kernels tuned where an outer function launches them."""
+
+    def __init__(
+        self,
+        place: object,
+        *,
+        n_warmup: int,
+        n_repeat: int,
+        on_log: Callable[[str], object],
+        on_decided: Callable[[str, str, int, list[Any]], object],
+        rank: int = 0,
+        n_ranks: int = 1,
+        on_max: Callable[[list[float]], list[float]] | None = None,
+    ) -> None: ...
+    def run(self, outer: Callable[[], Any], /) -> Any: ...
+    def launch(self, tunable: Tunable, job: object, /) -> None: ...
+
+def take_over(cls: type, name: str, replacement: object, /) -> None: ...
 def host_hardware() -> str: ...
 def record_json(path: str) -> str: ...
 def record_table(path: str) -> str: ...

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#include "compat.h"
+
+#include "convert.h"
+#include "session.h"
+
+/* -- the outer function and its launches --------------------------------------------------------
+ */
+
+tdt_status session_on_outer(void *user, tdt_error *error) {
+  Session *self = user;
+  miss_enter(&self->miss);
+  tdt_status status = miss_stopped(&self->miss, error);
+  if (status != TDT_OK) {
+    return status;
+  }
+  Py_CLEAR(self->result);
+  self->result = PyObject_CallNoArgs(self->outer);
+  if (self->result != NULL) {
+    return TDT_OK;
+  }
+  PyObject *exception = exception_take();
+  status = exception_to_error(exception, TDT_ESTOPPED, error);
+  Py_XSETREF(self->raised, exception);
+  return status;
+}
+
+/* Calls a method of the job; its failure is the candidate's. */
+static tdt_status call_job(const Launch *launch, const char *format, const char *method,
+                           size_t candidate, bool timed, tdt_error *error) {
+  Miss *miss = &launch->session->miss;
+  PyObject *done = PyObject_CallMethod(launch->job, method, format, (Py_ssize_t)candidate,
+                                       timed ? Py_True : Py_False);
+  if (done == NULL) {
+    return miss_fail(miss, error);
+  }
+  Py_DECREF(done);
+  return TDT_OK;
+}
+
+tdt_status session_on_before(void *user, size_t candidate, bool timed, tdt_error *error) {
+  const Launch *launch = user;
+  miss_enter(&launch->session->miss);
+  tdt_status status = miss_stopped(&launch->session->miss, error);
+  return status != TDT_OK ? status : call_job(launch, "nO", "before", candidate, timed, error);
+}
+
+tdt_status session_on_launch(void *user, size_t candidate, tdt_error *error) {
+  const Launch *launch = user;
+  miss_enter(&launch->session->miss);
+  return call_job(launch, "n", "launch", candidate, false, error);
+}
+
+/* -- what it tells -------------------------------------------------------------------------------
+ */
+
+/* Steals the arguments, any of which may be NULL with an error set. */
+static void tell(Session *self, PyObject *function, PyObject *args) {
+  PyObject *done = args == NULL ? NULL : PyObject_CallObject(function, args);
+  Py_XDECREF(args);
+  if (done == NULL) {
+    (void)miss_stop(&self->miss, NULL);
+  }
+  Py_XDECREF(done);
+}
+
+void session_on_log(void *user, tdt_log_level level, const char *message) {
+  (void)level;
+  Session *self = user;
+  miss_enter(&self->miss);
+  tell(self, self->on_log, Py_BuildValue("(N)", text_to_str(message)));
+}
+
+/* (time in milliseconds or None, its samples) */
+static PyObject *candidate_tuple(const tdt_candidate *candidate) {
+  bool timed = candidate->outcome == TDT_OUTCOME_TIMED;
+  PyObject *samples = PyTuple_New(timed ? (Py_ssize_t)candidate->n_samples : 0);
+  for (Py_ssize_t i = 0; samples != NULL && i < PyTuple_GET_SIZE(samples); i++) {
+    PyObject *sample = PyFloat_FromDouble(candidate->samples_ms[i]);
+    if (sample == NULL) {
+      Py_CLEAR(samples);
+      break;
+    }
+    PyTuple_SET_ITEM(samples, i, sample);
+  }
+  PyObject *time = timed ? PyFloat_FromDouble(candidate->time_ms) : Py_NewRef(Py_None);
+  return Py_BuildValue("(NN)", time, samples);
+}
+
+static PyObject *candidates_list(const tdt_session_tuning *tuning) {
+  PyObject *list = PyList_New((Py_ssize_t)tuning->n_candidates);
+  for (size_t i = 0; list != NULL && i < tuning->n_candidates; i++) {
+    PyObject *candidate = candidate_tuple(&tuning->candidates[i]);
+    if (candidate == NULL) {
+      Py_CLEAR(list);
+      break;
+    }
+    PyList_SET_ITEM(list, (Py_ssize_t)i, candidate);
+  }
+  return list;
+}
+
+void session_on_decided(void *user, const tdt_session_tuning *tuning) {
+  Session *self = user;
+  miss_enter(&self->miss);
+  tell(self, self->on_decided,
+       Py_BuildValue("(NNnN)", text_to_str(tuning->kernel), text_to_str(tuning->key),
+                     (Py_ssize_t)tuning->winner, candidates_list(tuning)));
+}
+
+/* -- the ranks -----------------------------------------------------------------------------------
+ */
+
+static PyObject *floats(const double *values, size_t n) {
+  PyObject *list = PyList_New((Py_ssize_t)n);
+  for (size_t i = 0; list != NULL && i < n; i++) {
+    PyObject *value = PyFloat_FromDouble(values[i]);
+    if (value == NULL) {
+      Py_CLEAR(list);
+      break;
+    }
+    PyList_SET_ITEM(list, (Py_ssize_t)i, value);
+  }
+  return list;
+}
+
+static int read_floats(PyObject *answer, double *values, size_t n) {
+  if (!PyList_Check(answer) || (size_t)PyList_GET_SIZE(answer) != n) {
+    PyErr_Format(PyExc_TypeError, "the ranks' answer is no list of %zu numbers: %R", n, answer);
+    return -1;
+  }
+  for (size_t i = 0; i < n; i++) {
+    values[i] = PyFloat_AsDouble(PyList_GET_ITEM(answer, (Py_ssize_t)i));
+    if (values[i] == -1.0 && PyErr_Occurred()) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
+static int ask_ranks(const Session *self, double *values, size_t n) {
+  PyObject *list = floats(values, n);
+  PyObject *answer = list == NULL ? NULL : PyObject_CallOneArg(self->on_max, list);
+  Py_XDECREF(list);
+  int done = answer == NULL ? -1 : read_floats(answer, values, n);
+  Py_XDECREF(answer);
+  return done;
+}
+
+/* A KeyboardInterrupt is not to wait for the other ranks. */
+static bool is_interrupted(const Session *self) {
+  return self->raised != NULL && !PyObject_TypeCheck(self->raised, (PyTypeObject *)PyExc_Exception);
+}
+
+static tdt_status on_max(void *user, double *values, size_t n_values, tdt_error *error) {
+  Session *self = user;
+  miss_enter(&self->miss);
+  if (is_interrupted(self) || self->miss.stop != NULL) {
+    return tdt_error_set(error, TDT_EGROUP, "this rank was interrupted");
+  }
+  if (ask_ranks(self, values, n_values) == 0) {
+    return TDT_OK;
+  }
+  tdt_status status = miss_fail(&self->miss, error);
+  if (status == TDT_ELAUNCH && error != NULL) {
+    error->code = TDT_EGROUP;
+  }
+  return status == TDT_ELAUNCH ? TDT_EGROUP : status;
+}
+
+const tdt_group_table session_group_table = {
+    .abi = TDT_GROUP_ABI,
+    .size = sizeof(tdt_group_table),
+    .name = "python",
+    .max = on_max,
+};
