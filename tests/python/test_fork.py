@@ -54,18 +54,18 @@ def make(runs: list[int], delay_s: float = 0.0005, stored: bool = True) -> AutoT
 def test_S07_a_child_remembers_and_can_tune() -> None:
     runs: list[int] = []
     tuned = make(runs)
-    assert tuned(0) == 1
+    winner = tuned(0)
 
     def child() -> bool:
         runs.clear()
-        hit = tuned(0) == 1 and runs == [1]
+        hit = tuned(0) == winner and runs == [winner]
         runs.clear()
-        return hit and tuned(7) == 1 and len(runs) == 7
+        return hit and tuned(7) in (1, 2) and len(runs) == 7
 
     assert in_child(child)
     runs.clear()
-    assert tuned(0) == 1
-    assert runs == [1]
+    assert tuned(0) == winner
+    assert runs == [winner]
 
 
 @pytest.mark.parametrize("stored", [True, False])
@@ -76,7 +76,7 @@ def test_S07_a_child_forked_while_another_thread_tunes(key: int, stored: bool) -
     """
     runs: list[int] = []
     tuned = make(runs, 0.05, stored)
-    tuned(0)
+    winner = tuned(0)
     before = len(runs)
     thread = threading.Thread(target=tuned, args=(5,))
     thread.start()
@@ -84,13 +84,15 @@ def test_S07_a_child_forked_while_another_thread_tunes(key: int, stored: bool) -
         time.sleep(0.001)
 
     def child() -> bool:
-        hit = tuned(0) == 1
+        hit = tuned(0) == winner
         del runs[:]
-        return hit and tuned(key) == 1 and len(runs) == (1 if key == 5 and stored else 7)
+        return hit and tuned(key) in (1, 2) and len(runs) == (1 if key == 5 and stored else 7)
 
     assert in_child(child)
     thread.join()
-    assert tuned(5) == 1
+    del runs[:]
+    assert tuned(5) in (1, 2)
+    assert len(runs) == 1
 
 
 def scale(x: int, *, tile: int) -> int:
