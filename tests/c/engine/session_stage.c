@@ -157,8 +157,8 @@ static void keep_decided(void *user, const tdt_session_tuning *tuning) {
   stage *s = user;
   const size_t at = strlen(s->decided);
   s->n_decided++;
-  (void)snprintf(s->decided + at, sizeof s->decided - at, "%s/%s=%zu;", tuning->kernel, tuning->key,
-                 tuning->winner);
+  (void)snprintf(s->decided + at, sizeof s->decided - at, "%s/%s=%zu@%u;", tuning->kernel,
+                 tuning->key, tuning->winner, s->pass);
 }
 
 unsigned stage_count(const stage *s, const char *one, const char *other) {

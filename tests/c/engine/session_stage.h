@@ -72,7 +72,7 @@ struct stage {
   size_t n_elapsed;
 
   unsigned n_decided;
-  char decided[512]; /* "kernel/key=winner;" */
+  char decided[512]; /* "kernel/key=winner@pass;" */
   char *log;
   size_t log_size;
   tdt_error error;

@@ -66,7 +66,7 @@ static void test_C02_several_kernels_share_the_passes(void **state) {
   assert_int_equal(s->pass, 3 * RUNS + 1); /* the longer of the two */
   assert_winner(s, copy, 0);
   assert_winner(s, product, 2);
-  assert_string_equal(s->decided, "copy/64=0;product/64=2;");
+  assert_string_equal(s->decided, "copy/64=0@16;product/64=2@24;");
 }
 
 static void test_C02_a_kernel_that_appears_late_is_tuned(void **state) {
@@ -168,6 +168,8 @@ static void test_C04_case_X1_one_key_many_times_in_a_pass(void **state) {
       assert_int_equal(s.n_launches, s.pass * per_pass);
       assert_winner(&s, act, 2);
       assert_int_equal(s.n_mark, 2 * 3 * n_repeat); /* spare launches are not timed */
+      assert_int_equal(stage_count(&s, "event=run", "config=2 round=spare run=0"),
+                       (s.pass - 1) * per_pass - 3 * (3 + n_repeat));
       stage_close(&s);
     }
   }
@@ -188,7 +190,7 @@ static void test_case_X1_keys_at_different_paces(void **state) {
     assert_winner(s, acts[i], 2);
     assert_int_equal(acts[i]->candidates[0].n_ran, RUNS);
   }
-  assert_string_equal(s->decided, "copy/c=2;copy/b=2;copy/a=2;");
+  assert_string_equal(s->decided, "copy/c=2@8;copy/b=2@12;copy/a=2@24;");
 }
 
 /* -- candidates that fail ------------------------------------------------------------------------
@@ -341,6 +343,16 @@ static void test_F13_the_device_fails_when_times_are_read(void **state) {
   assert_winner(s, act, 1);
   assert_int_equal(s->pass, 3 + 2 + RUNS + 1);
   assert_int_equal(stage_count(s, "event=failed", "error=\"the clock stood still\""), 1);
+}
+
+static void test_F13_a_failed_candidate_is_not_read_again(void **state) {
+  stage *s = *state;
+  stage_act *act = stage_add(s, "copy", "64", 2, (double[]){1, 2});
+  act->per_pass = RUNS;
+  s->elapsed_fails = 1;
+  assert_run(s);
+  assert_winner(s, act, 1);
+  assert_int_equal(s->n_elapsed, 1 + 5);
 }
 
 static void test_F13_a_time_that_is_none_makes_the_candidate_fail(void **state) {
@@ -542,6 +554,7 @@ static void test_a_launch_outside_runs_what_is_known(void **state) {
 static tdt_status launch_both(void *user, size_t candidate, tdt_error *error) {
   stage *s = user;
   s->now_ms += candidate == 0 ? 10.0 : 20.0;
+  s->n_launches++;
   return stage_launch(&s->acts[0], error);
 }
 
@@ -557,7 +570,7 @@ static void test_a_launch_inside_a_launch(void **state) {
   stage_act *inner = stage_add(s, "inner", "k", 2, (double[]){2, 1});
   assert_int_equal(stage_run_with(s, outer_nested), TDT_OK);
   assert_int_equal(s->pass, 2 * RUNS + 1);
-  assert_string_equal(s->decided, "around/k=0;inner/k=1;");
+  assert_string_equal(s->decided, "around/k=0@16;inner/k=1@16;");
   assert_winner(s, inner, 1);
 }
 
@@ -568,6 +581,7 @@ static void test_a_failure_inside_a_launch_is_told_once(void **state) {
   inner->candidates[1].fails = "no";
   assert_int_equal(stage_run_with(s, outer_nested), TDT_EFAILED);
   assert_contains(tdt_error_text(&s->error), "kernel inner");
+  assert_int_equal(s->n_launches, 1); /* no candidate of the outer kernel is to blame */
   assert_int_equal(inner->candidates[0].n_tried, 1);
 }
 
@@ -838,6 +852,7 @@ int main(void) {
       TEST(test_C12_seldom_is_not_never),
       TEST(test_F13_a_ruined_device_ends_it_at_once),
       TEST(test_F13_the_device_fails_when_times_are_read),
+      TEST(test_F13_a_failed_candidate_is_not_read_again),
       TEST(test_F13_a_time_that_is_none_makes_the_candidate_fail),
       TEST(test_F13_stopped_at_once),
       TEST(test_a_winner_that_fails_is_the_outer_functions_matter),
