@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "model/identity.h"
+#include "store/c_locale.h"
 
 /*
  * A record may come from anywhere, so nothing in it is believed: every field is asked for by name
@@ -30,7 +31,8 @@ typedef struct scope {
 } scope;
 
 static tdt_status wrong(const scope *in, const char *name, const char *why) {
-  return tdt__fail(in->error, TDT_EFORMAT, "%s: %s%s: %s", in->source, in->place, name, why);
+  (void)tdt__fail(in->error, TDT_EFORMAT, "%s: %s%s: %s", in->source, in->place, name, why);
+  return TDT_EFORMAT; /* in so many words, for analysers */
 }
 
 static const json_t *field(const scope *in, const char *name) {
@@ -366,12 +368,8 @@ static tdt_status syntax_error(const json_error_t *why, const char *source, tdt_
                    why->text);
 }
 
-tdt_status tdt__record_parse(const char *text, size_t size, const char *source, tdt_record **record,
-                             tdt_error *error) {
-  if (size > TDT__RECORD_LIMIT) {
-    return tdt__fail(error, TDT_EFORMAT, "%s: %zu bytes, a record has at most %u", source, size,
-                     TDT__RECORD_LIMIT);
-  }
+static tdt_status parse(const char *text, size_t size, const char *source, tdt_record **record,
+                        tdt_error *error) {
   json_error_t why = {0}; /* jansson leaves parts of it alone */
   json_t *root = json_loadb(size == 0 ? "" : text, size, READ_FLAGS, &why);
   if (root == NULL) {
@@ -384,5 +382,20 @@ tdt_status tdt__record_parse(const char *text, size_t size, const char *source, 
     status = read_record(&in, record);
   }
   json_decref(root);
+  return status;
+}
+
+tdt_status tdt__record_parse(const char *text, size_t size, const char *source, tdt_record **record,
+                             tdt_error *error) {
+  if (size > TDT__RECORD_LIMIT) {
+    return tdt__fail(error, TDT_EFORMAT, "%s: %zu bytes, a record has at most %u", source, size,
+                     TDT__RECORD_LIMIT);
+  }
+  tdt__c_locale locale;
+  if (!tdt__c_locale_enter(&locale)) {
+    return tdt__fail_memory(error);
+  }
+  tdt_status status = parse(text, size, source, record, error);
+  tdt__c_locale_leave(&locale);
   return status;
 }

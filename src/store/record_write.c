@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "store/c_locale.h"
 
 /*
  * The file is laid out by hand, so that it reads as a table: a candidate a line, figures in as few
@@ -49,16 +50,6 @@ static void add_string(writer *out, const char *place, const char *value) {
   json_decref(string);
 }
 
-/* JSON has a point, whatever the locale's is; it stands between digits. */
-static void use_point(char *digits) {
-  char *point = digits + strspn(digits, "-0123456789");
-  if (*point != '\0' && *point != 'e') {
-    size_t size = strcspn(point, "0123456789");
-    *point = '.';
-    memmove(point + 1, point + size, strlen(point + size) + 1);
-  }
-}
-
 static void add_number(writer *out, const char *place, double value) {
   if (!isfinite(value)) {
     reject(out, place, "is not finite");
@@ -71,7 +62,6 @@ static void add_number(writer *out, const char *place, double value) {
       break;
     }
   }
-  use_point(digits);
   add(out, digits);
 }
 
@@ -177,14 +167,23 @@ static void add_verdict(writer *out, const tdt_record *record) {
   add_string(out, "created", record->created);
 }
 
+static void add_record(writer *out, const tdt_record *record) {
+  tdt__text_format(&out->text, "{\n  \"format\": %d,\n", TDT__RECORD_FORMAT);
+  add_identity(out, &record->identity);
+  add_circumstances(out, record);
+  add_entries(out, record);
+  add_verdict(out, record);
+  add(out, "\n}\n");
+}
+
 tdt_status tdt__record_text(const tdt_record *record, char **text, tdt_error *error) {
+  tdt__c_locale locale;
+  if (!tdt__c_locale_enter(&locale)) {
+    return tdt__fail_memory(error);
+  }
   writer out = {TDT__TEXT_INIT, TDT_OK, error};
-  tdt__text_format(&out.text, "{\n  \"format\": %d,\n", TDT__RECORD_FORMAT);
-  add_identity(&out, &record->identity);
-  add_circumstances(&out, record);
-  add_entries(&out, record);
-  add_verdict(&out, record);
-  add(&out, "\n}\n");
+  add_record(&out, record);
+  tdt__c_locale_leave(&locale);
   if (out.status != TDT_OK) {
     tdt__text_free(&out.text);
     return out.status;

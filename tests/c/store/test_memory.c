@@ -159,7 +159,7 @@ static void write_all(shared *with) {
     put(with->memory, key, size, i);
     put(with->memory, key, size, i + N_KEYS);
     size = key_of(i / 2, key);
-    put(with->memory, key, size, i / 2 + 2 * N_KEYS);
+    put(with->memory, key, size, i / 2 + (size_t)2 * N_KEYS);
     atomic_store_explicit(&with->n_published, i + 1, memory_order_release);
   }
 }

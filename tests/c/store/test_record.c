@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include <float.h>
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,21 @@ static char *good_text(void) {
   char *text = text_of(record);
   tdt_record_destroy(record);
   return text;
+}
+
+/* `text` with `new` in the place of the first `old`; free() it. */
+static char *exchange(const char *text, const char *old, const char *new) {
+  const char *found = strstr(text, old);
+  if (found == NULL) {
+    fail_msg("%s is not in the text", old);
+    return NULL;
+  }
+  int before = (int)(strlen(text) - strlen(found));
+  size_t room = strlen(text) + strlen(new) + 1;
+  char *changed = malloc(room);
+  assert_non_null(changed);
+  (void)snprintf(changed, room, "%.*s%s%s", before, text, new, found + strlen(old));
+  return changed;
 }
 
 static tdt_record *parse(const char *text) {
@@ -132,8 +148,9 @@ static void test_fields_stand_in_the_documented_order(void **state) {
     const char *found = strstr(from, order[i]);
     if (found == NULL) {
       fail_msg("%s is not where it should be", order[i]);
+    } else {
+      from = found;
     }
-    from = found;
   }
   assert_int_equal(from[2], '\0');
   free(text);
@@ -163,6 +180,45 @@ static void test_figures_come_back_exactly(void **state) {
   tdt_record_destroy(record);
 }
 
+static bool use_locale(const char *name, const char *language) {
+  char command[10000];
+  (void)snprintf(command, sizeof command, "localedef -i %s -f UTF-8 %s >/dev/null 2>&1", language,
+                 in_folder("%s", name));
+  return system(command) == 0 && setlocale(LC_ALL, name) != NULL;
+}
+
+/* German has a comma, Pashto a decimal point of two bytes. */
+static void test_figures_have_a_point_in_every_locale(void **state) {
+  (void)state;
+  static const char *const locales[][2] = {{"de_DE.UTF-8", "de_DE"}, {"ps_AF.UTF-8", "ps_AF"}};
+  char *expected = good_text();
+  size_t n_used = 0;
+  assert_int_equal(setenv("LOCPATH", in_folder("."), 1), 0);
+  for (size_t i = 0; i < sizeof locales / sizeof locales[0]; i++) {
+    if (use_locale(locales[i][0], locales[i][1])) {
+      n_used++;
+      char digits[16];
+      (void)snprintf(digits, sizeof digits, "%.1f", 0.5);
+      assert_string_not_equal(digits, "0.5");
+      char *text = good_text();
+      assert_string_equal(text, expected);
+      char *config = exchange(text, "16", "16.25");
+      tdt_record *record = parse(config);
+      assert_record(record, 3);
+      assert_string_equal(record->entries[0].config, "{\"tile\":16.25}");
+      tdt_record_destroy(record);
+      free(config);
+      free(text);
+    }
+  }
+  (void)setlocale(LC_ALL, "C");
+  (void)unsetenv("LOCPATH");
+  free(expected);
+  if (n_used == 0) {
+    skip(); /* no way to make a locale here */
+  }
+}
+
 static void test_texts_of_all_kinds_come_back(void **state) {
   (void)state;
   char large[70000];
@@ -186,11 +242,8 @@ static void test_configs_are_read_in_canonical_form(void **state) {
   (void)state;
   static const char spelt[] = "{ \"b\" : [1, 2.50], \"a\":{\"\\u0062\": \"a\\u0000b\"} }";
   char *text = good_text();
-  char *place = strstr(text, "{\"tile\":16}");
-  tdt_record *record = NULL;
-  char *changed = malloc(strlen(text) + sizeof spelt);
-  sprintf(changed, "%.*s%s%s", (int)(place - text), text, spelt, place + strlen("{\"tile\":16}"));
-  record = parse(changed);
+  char *changed = exchange(text, "{\"tile\":16}", spelt);
+  tdt_record *record = parse(changed);
   const char *texts[] = {spelt};
   tdt_space *space = NULL;
   assert_int_equal(tdt_space_create(texts, 1, &space, NULL), TDT_OK);
@@ -204,8 +257,7 @@ static void test_configs_are_read_in_canonical_form(void **state) {
 static void test_unknown_fields_are_passed_over(void **state) {
   (void)state;
   char *text = good_text();
-  char *changed = malloc(strlen(text) + 100);
-  sprintf(changed, "{\"later\": [1, {\"x\": null}], %s", text + 1);
+  char *changed = exchange(text, "{", "{\"later\": [1, {\"x\": null}],");
   tdt_record *record = parse(changed);
   assert_record(record, 3);
   tdt_record_destroy(record);
@@ -305,17 +357,11 @@ static void test_S01_case_C1_bad_files(void **state) {
       {"{\n", "'{\n", "line 1"},
   };
   char *text = good_text();
-  char *changed = malloc(strlen(text) + 200);
   for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
-    const char *place = strstr(text, changes[i].old);
-    if (place == NULL) {
-      fail_msg("%s is not in the text", changes[i].old);
-    }
-    int size = sprintf(changed, "%.*s%s%s", (int)(place - text), text, changes[i].new,
-                       place + strlen(changes[i].old));
-    assert_refused(changed, (size_t)size, changes[i].says);
+    char *changed = exchange(text, changes[i].old, changes[i].new);
+    assert_refused(changed, strlen(changed), changes[i].says);
+    free(changed);
   }
-  free(changed);
   free(text);
 }
 
@@ -353,7 +399,7 @@ static void test_S01_deep_nesting(void **state) {
   memset(deep, '[', DEPTH);
   assert_refused(deep, DEPTH, "depth");
   for (size_t i = 0; i + 5 <= DEPTH; i += 5) {
-    memcpy(deep + i, "{\"a\":", 5);
+    memcpy(deep + i, "{\"a\":", strlen("{\"a\":"));
   }
   assert_refused(deep, DEPTH, "depth");
   free(deep);
@@ -435,6 +481,8 @@ int main(void) {
       cmocka_unit_test(test_a_record_of_no_candidates_comes_back),
       cmocka_unit_test(test_fields_stand_in_the_documented_order),
       cmocka_unit_test(test_figures_come_back_exactly),
+      cmocka_unit_test_setup_teardown(test_figures_have_a_point_in_every_locale, make_folder,
+                                      remove_folder),
       cmocka_unit_test(test_texts_of_all_kinds_come_back),
       cmocka_unit_test(test_configs_are_read_in_canonical_form),
       cmocka_unit_test(test_unknown_fields_are_passed_over),

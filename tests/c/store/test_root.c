@@ -14,6 +14,11 @@ enum { UNKNOWN_USER = 54321 };
 static char *former_home;
 static char *former_tmpdir;
 
+static char *copy_variable(const char *name) {
+  const char *value = getenv(name);
+  return value == NULL ? NULL : strdup(value);
+}
+
 static void put_variable(const char *name, const char *value) {
   if (value == NULL) {
     (void)unsetenv(name);
@@ -27,8 +32,8 @@ static int start(void **state) {
   if (make_folder(state) != 0 || chmod(in_folder("."), 01777) != 0) {
     return -1;
   }
-  former_home = getenv("HOME") == NULL ? NULL : strdup(getenv("HOME"));
-  former_tmpdir = getenv("TMPDIR") == NULL ? NULL : strdup(getenv("TMPDIR"));
+  former_home = copy_variable("HOME");
+  former_tmpdir = copy_variable("TMPDIR");
   put_variable(DIR_VARIABLE, NULL);
   put_variable("TMPDIR", in_folder("."));
   return 0;
