@@ -65,7 +65,7 @@ def main() -> None:
         gemm = [str(EXAMPLES / "gemm_triton.py"), "--json", str(figures)]
         scale = [str(EXAMPLES / "scale.py")]
         result = {
-            "what": "the examples scale.py and gemm_triton.py, each in two processes one after another",
+            "what": "scale.py and gemm_triton.py, each in two processes one after another",
             "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
             "machine": describe_machine(),
             "scale": {"first": run(scale, environment), "second": run(scale, environment)},
@@ -74,7 +74,9 @@ def main() -> None:
         result["gemm"]["figures"] = json.loads(figures.read_text())
         result["gemm"]["second"] = run(gemm, environment)
         result["gemm"]["figures_second"] = {
-            k: v for k, v in json.loads(figures.read_text()).items() if k not in ("record", "machine")
+            name: value
+            for name, value in json.loads(figures.read_text()).items()
+            if name not in ("record", "machine")
         }
     Path(sys.argv[1]).write_text(json.dumps(result, indent=1) + "\n")
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """What the extension module offers."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 class AutoTuner:
     """A callable that runs a function with the fastest of its candidates; see `tdtune.autotune`."""
 
     fn: Callable[..., Any]
-    config_space: tuple[dict[str, object], ...]
+    config_space: tuple[dict[str, Any], ...]
     key_fn: Callable[..., object]
     prune_fn: Callable[..., object] | None
     __wrapped__: Callable[..., Any]
@@ -18,7 +18,7 @@ class AutoTuner:
     def __init__(
         self,
         fn: Callable[..., Any],
-        config_space: Iterable[dict[str, object]],
+        config_space: Iterable[Mapping[str, Any]],
         key_fn: Callable[..., object],
         prune_fn: Callable[..., object] | None = None,
         *,
@@ -27,6 +27,7 @@ class AutoTuner:
         on_progress: Callable[..., object] | None = None,
     ) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __get__(self, instance: object, owner: type | None = None, /) -> Any: ...
     def record_path(self, *args: Any, **kwargs: Any) -> str | None: ...
 
 class ContextualAutoTuner:

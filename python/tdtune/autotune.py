@@ -1,22 +1,35 @@
 # SPDX-License-Identifier: MIT
 """The decorator."""
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol, overload
 
 from tdtune._native import AutoTuner
 from tdtune.progress import Progress
 
 
+class Decorator(Protocol):
+    """Turns a function into an `AutoTuner`; static and class methods stay what they are."""
+
+    @overload  # a staticmethod is a callable, too; the first that fits counts
+    def __call__(  # type: ignore[overload-overlap]
+        self, fn: "staticmethod[..., Any]", /
+    ) -> "staticmethod[..., Any]": ...
+    @overload
+    def __call__(self, fn: "classmethod[Any, ..., Any]", /) -> "classmethod[Any, ..., Any]": ...
+    @overload
+    def __call__(self, fn: Callable[..., Any], /) -> AutoTuner: ...
+
+
 def autotune(
-    config_space: Iterable[dict[str, object]],
+    config_space: Iterable[Mapping[str, Any]],
     key_fn: Callable[..., object],
     prune_fn: Callable[..., object] | None = None,
     *,
     warmup: int | None = None,
     repeat: int | None = None,
     on_progress: Callable[[Progress], object] | None = None,
-) -> Callable[[Any], Any]:
+) -> Decorator:
     """Decorate a function so that it runs with the fastest of several configurations.
 
     Parameters
