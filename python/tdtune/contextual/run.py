@@ -3,7 +3,6 @@
 
 import functools
 import importlib
-import importlib.util
 from collections.abc import Callable
 from typing import Any
 
@@ -63,7 +62,8 @@ def contextual(tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
 
 def _autotuner_class() -> type | None:
     """Triton's, imported now; None if there is no Triton, and so nothing to tune."""
-    if importlib.util.find_spec("triton") is None:
+    try:
+        autotuner: type = importlib.import_module("triton.runtime.autotuner").Autotuner
+    except ImportError:
         return None
-    autotuner: type = importlib.import_module("triton.runtime.autotuner").Autotuner
     return autotuner

@@ -153,13 +153,13 @@ class Stage:
 def _with_own_run(base: type) -> Iterator[type]:
     """The class and all that derive from it and have a `run` of their own, each once."""
     found = [base]
-    seen = set(found)
+    derived: type
     for cls in found:
         if "run" in vars(cls):
             yield cls
-        new: list[type] = [derived for derived in type.__subclasses__(cls) if derived not in seen]
-        seen.update(new)
-        found.extend(new)
+        for derived in cls.__subclasses__():
+            if derived not in found:
+                found.append(derived)
 
 
 def _run_class(autotuner: Any) -> type | None:
