@@ -22,13 +22,15 @@ static tdt_status allocate(tdt__slate *slate, tdt_error *error) {
   return TDT_OK;
 }
 
-/* Two entries may have one description: the winner counts, or else one that could run. */
+/* Two entries may have one description: the one that did best speaks for it. */
 static bool says_more(const tdt_record *record, size_t entry, size_t than) {
-  if (than == TDT_NONE || entry == record->best) {
+  if (than == TDT_NONE) {
     return true;
   }
-  return than != record->best && record->entries[than].timing.outcome != TDT_OUTCOME_TIMED &&
-         record->entries[entry].timing.outcome == TDT_OUTCOME_TIMED;
+  const tdt__timing *here = &record->entries[entry].timing;
+  const tdt__timing *there = &record->entries[than].timing;
+  return here->outcome == TDT_OUTCOME_TIMED &&
+         (there->outcome != TDT_OUTCOME_TIMED || here->time_ms < there->time_ms);
 }
 
 static void match_entries(tdt__slate *slate) {

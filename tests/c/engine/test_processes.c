@@ -203,7 +203,7 @@ static void test_S04_a_result_that_appears_ends_the_wait(void **state) {
 /* A thread of the parent that stays inside its tuning until it is let go. */
 typedef struct tuning_thread {
   rig *r;
-  atomic_bool inside, let_go;
+  atomic_bool inside, let_go, waits;
   tdt_request request;
   tdt_status status;
   tdt_choice choice;
@@ -217,6 +217,13 @@ static tdt_status launch_and_stay(void *user, size_t candidate, tdt_error *error
     (void)usleep(200);
   }
   t->r->now_ms += t->r->candidates[candidate].cost_ms;
+  return TDT_OK;
+}
+
+static tdt_status tell_that_it_waits(void *user, tdt_error *error) {
+  tuning_thread *t = user;
+  (void)error;
+  atomic_store(&t->waits, true);
   return TDT_OK;
 }
 
@@ -243,27 +250,40 @@ static int use_in_child(rig *r) {
   if (choice.origin != TDT_ORIGIN_TUNED || choice.candidate != 1 || r->n_launched != 45) {
     return 3;
   }
+  tdt_tuner_destroy(r->tuner); /* nobody of the parent's threads is waited for */
+  tdt_context_destroy(r->context);
   return 0;
 }
 
-static void test_S07_a_child_forked_while_another_thread_tunes(void **state) {
-  rig *r = *state;
-  pthread_t thread;
-  tuning_thread t = {.r = r};
-  (void)rig_resolve(r, "old");
-  t.request = r->request;
-  t.request.key = "new";
-  t.request.user = &t;
-  t.request.launch = launch_and_stay;
-  t.request.prune = NULL;
-  t.request.discard = NULL;
-  t.request.progress = NULL;
-  t.request.log.write = NULL;
-  (void)alarm(LONGEST_S);
-  assert_int_equal(pthread_create(&thread, NULL, tune_in_thread, &t), 0);
-  while (!atomic_load(&t.inside)) {
+static void start_thread(pthread_t *thread, tuning_thread *t) {
+  t->request = t->r->request;
+  t->request.key = "new";
+  t->request.user = t;
+  t->request.launch = launch_and_stay;
+  t->request.prune = NULL;
+  t->request.discard = NULL;
+  t->request.poll = tell_that_it_waits;
+  t->request.progress = NULL;
+  t->request.log.write = NULL;
+  assert_int_equal(pthread_create(thread, NULL, tune_in_thread, t), 0);
+}
+
+static void wait_for(const atomic_bool *flag) {
+  while (!atomic_load(flag)) {
     (void)usleep(200);
   }
+}
+
+static void test_S07_a_child_forked_while_other_threads_tune_and_wait(void **state) {
+  rig *r = *state;
+  pthread_t tuning, waiting;
+  tuning_thread t = {.r = r}, waiter = {.r = r};
+  (void)rig_resolve(r, "old");
+  (void)alarm(LONGEST_S);
+  start_thread(&tuning, &t);
+  wait_for(&t.inside);
+  start_thread(&waiting, &waiter);
+  wait_for(&waiter.waits);
   assert_int_equal(in_child(use_in_child, r), 0);
 
   /* The child's end let go of no lock of the parent's. */
@@ -274,10 +294,12 @@ static void test_S07_a_child_forked_while_another_thread_tunes(void **state) {
   assert_false(taken);
 
   atomic_store(&t.let_go, true);
-  assert_int_equal(pthread_join(thread, NULL), 0);
+  assert_int_equal(pthread_join(tuning, NULL), 0);
+  assert_int_equal(pthread_join(waiting, NULL), 0);
   (void)alarm(0);
   assert_int_equal(t.status, TDT_OK);
   assert_int_equal(t.choice.candidate, 1);
+  assert_int_equal(waiter.choice.origin, TDT_ORIGIN_MEMORY);
 }
 
 /* In a child forked by the first launch of candidate 0. */
@@ -316,7 +338,7 @@ int main(void) {
       RIG_TEST(test_S04_the_wait_is_bounded),
       RIG_TEST(test_poll_ends_the_wait_for_another_process),
       RIG_TEST(test_S04_a_result_that_appears_ends_the_wait),
-      RIG_TEST(test_S07_a_child_forked_while_another_thread_tunes),
+      RIG_TEST(test_S07_a_child_forked_while_other_threads_tune_and_wait),
       RIG_TEST(test_S07_a_child_forked_inside_a_tuning),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -182,6 +182,19 @@ static void test_F06_what_another_rule_pruned_is_unknown(void **state) {
   assert_int_equal(ran(r), 1U << 0 | 1U << 1);
 }
 
+static void test_F06_what_was_pruned_counts_without_a_rule(void **state) {
+  rig *r = *state;
+  r->request.prune_rule = "rule 1";
+  r->candidates[0].pruned = true;
+  (void)rig_resolve(r, "k");
+  rig_restart(r);
+  r->request.prune_rule = NULL;
+  r->request.prune = NULL;
+  r->candidates[0].cost_ms = 0.5;
+  assert_int_equal(rig_resolve(r, "k").candidate, 0);
+  assert_int_equal(ran(r), 1U << 0 | 1U << 1);
+}
+
 static void test_equal_descriptions_share_what_is_stored(void **state) {
   rig *r = *state;
   rig_offer(r, 3, (const int[]){5, 5, 6});
@@ -191,6 +204,15 @@ static void test_equal_descriptions_share_what_is_stored(void **state) {
   tdt_choice choice = rig_resolve(r, "k");
   assert_int_equal(choice.origin, TDT_ORIGIN_STORED);
   assert_int_equal(choice.candidate, 0); /* a stored result means the first of them */
+
+  rig_offer(r, 3, (const int[]){5, 5, 6});
+  r->candidates[0].cost_ms = 9;
+  r->candidates[1].cost_ms = 1;
+  r->stop_at = 31;
+  (void)rig_fail(r, "other", TDT_ESTOPPED);
+  r->stop_at = 0;
+  assert_int_equal(rig_resolve(r, "other").candidate, 0); /* 1 ms, the best of its description */
+  assert_int_equal(ran(r), 1U << 2);
 }
 
 static void test_F17_always_tune_once_a_key_and_process(void **state) {
@@ -348,6 +370,7 @@ int main(void) {
       RIG_TEST(test_F19_an_interrupted_update_compares_within_its_day),
       RIG_TEST(test_F06_a_changed_rule_is_asked_and_nothing_is_measured),
       RIG_TEST(test_F06_what_another_rule_pruned_is_unknown),
+      RIG_TEST(test_F06_what_was_pruned_counts_without_a_rule),
       RIG_TEST(test_equal_descriptions_share_what_is_stored),
       RIG_TEST(test_F17_always_tune_once_a_key_and_process),
       RIG_TEST(test_F17_a_stop_leaves_the_whole_record_in_place),

@@ -197,11 +197,20 @@ static void test_case_T1_one_key_is_tuned_once(void **state) {
   assert_int_equal(w->n_launched, N_LAUNCHES);
 }
 
+static void give_others_a_chance(party *self, size_t candidate) {
+  (void)self;
+  (void)candidate;
+  (void)usleep(50);
+}
+
 static void test_case_T1_measurements_on_one_device_never_overlap(void **state) {
   world *w = *state;
   party parties[N_THREADS];
   size_t n_changes = 0;
   set_parties(w, parties, N_THREADS);
+  for (size_t i = 0; i < N_THREADS; i++) {
+    parties[i].during_launch = give_others_a_chance;
+  }
   run(parties, N_THREADS);
   for (size_t i = 0; i < N_THREADS; i++) {
     assert_int_equal(parties[i].status, TDT_OK);
@@ -353,17 +362,8 @@ static void test_F22_threads_that_would_wait_for_one_another(void **state) {
   }
 }
 
-static void wait_until_other_measures(party *self) {
-  wait_for_flag_of_other(self, 0);
-}
-
-static void tell_and_ask(party *self, size_t candidate) {
-  (void)candidate;
-  if (!self->asked) {
-    self->asked = true;
-    atomic_store(&self->flag, true);
-    assert_int_equal(ask(self, self->other->key, &self->nested, NULL), TDT_OK);
-  }
+static void meet_in_prune(party *self) {
+  (void)pthread_barrier_wait(&self->w->barrier);
 }
 
 /* The first has the device and waits for the second, which needs the device to go on. */
@@ -371,9 +371,8 @@ static void test_a_thread_that_waits_gives_up_its_turn(void **state) {
   party parties[2];
   set_parties(*state, parties, 2);
   parties[0].other = &parties[1];
-  parties[1].other = &parties[0];
-  parties[0].during_launch = tell_and_ask;
-  parties[1].during_prune = wait_until_other_measures;
+  parties[0].during_launch = ask_for_other; /* they meet: one in a launch, one in prune */
+  parties[1].during_prune = meet_in_prune;
   run(parties, 2);
   assert_int_equal(parties[0].status, TDT_OK);
   assert_int_equal(parties[1].status, TDT_OK);
