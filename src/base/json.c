@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/c_locale.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -48,8 +49,8 @@ static bool is_bad(const char *text, size_t size, const json_error_t *cause) {
   return value == NULL && !lacked_memory(&again);
 }
 
-tdt_status tdt__json_object(const char *text, size_t size, const char *what, json_t **object,
-                            tdt_error *error) {
+static tdt_status read_object(const char *text, size_t size, const char *what, json_t **object,
+                              tdt_error *error) {
   if (!has_memory_for(size)) {
     return tdt__fail_memory(error);
   }
@@ -70,6 +71,17 @@ tdt_status tdt__json_object(const char *text, size_t size, const char *what, jso
   return TDT_OK;
 }
 
+tdt_status tdt__json_object(const char *text, size_t size, const char *what, json_t **object,
+                            tdt_error *error) {
+  tdt__c_locale locale;
+  if (!tdt__c_locale_enter(&locale)) {
+    return tdt__fail_memory(error);
+  }
+  tdt_status status = read_object(text, size, what, object, error);
+  tdt__c_locale_leave(&locale);
+  return status;
+}
+
 static int add_piece(const char *piece, size_t size, void *text) {
   tdt__text_add_bytes(text, piece, size);
   return ((tdt__text *)text)->failed ? -1 : 0;
@@ -78,7 +90,13 @@ static int add_piece(const char *piece, size_t size, void *text) {
 char *tdt__json_text(const json_t *value) {
   /* Not json_dumps(): what that returns may belong to an allocator of the program's choice. */
   tdt__text text = TDT__TEXT_INIT;
-  if (json_dump_callback(value, add_piece, &text, WRITE_FLAGS) != 0) {
+  tdt__c_locale locale;
+  if (!tdt__c_locale_enter(&locale)) {
+    return NULL;
+  }
+  int failed = json_dump_callback(value, add_piece, &text, WRITE_FLAGS);
+  tdt__c_locale_leave(&locale);
+  if (failed) {
     tdt__text_free(&text);
     return NULL;
   }

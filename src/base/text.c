@@ -8,6 +8,7 @@
 
 #include <tdtune/identity.h>
 
+#include "base/c_locale.h"
 #include "base/utf8.h"
 
 enum { FIRST_CAPACITY = 64 };
@@ -53,11 +54,22 @@ void tdt__text_add(tdt__text *text, const char *piece) {
   tdt__text_add_bytes(text, piece, strlen(piece));
 }
 
+/* vsnprintf(), with a point in figures: what is printed here goes to files, logs and programs. */
+static int print(char *out, size_t size, const char *format, va_list args) {
+  tdt__c_locale locale;
+  bool entered = tdt__c_locale_enter(&locale);
+  int printed = vsnprintf(out, size, format, args);
+  if (entered) {
+    tdt__c_locale_leave(&locale);
+  }
+  return printed;
+}
+
 void tdt__text_format(tdt__text *text, const char *format, ...) {
   char small[256];
   va_list args;
   va_start(args, format);
-  int size = vsnprintf(small, sizeof small, format, args);
+  int size = print(small, sizeof small, format, args);
   va_end(args);
   if (size < 0) {
     text->failed = true;
@@ -71,7 +83,7 @@ void tdt__text_format(tdt__text *text, const char *format, ...) {
     return;
   }
   va_start(args, format);
-  (void)vsnprintf(text->data + text->size, (size_t)size + 1, format, args);
+  (void)print(text->data + text->size, (size_t)size + 1, format, args);
   va_end(args);
   text->size += (size_t)size;
 }
@@ -105,14 +117,14 @@ static void cut_short(char *small, size_t small_size) {
 char *tdt__text_vformat(char *small, size_t small_size, const char *format, va_list args) {
   va_list again;
   va_copy(again, args);
-  int size = vsnprintf(small, small_size, format, args);
+  int size = print(small, small_size, format, args);
   char *sentence = small;
   if (size < 0) {
     small[0] = '\0';
   } else if ((size_t)size >= small_size) {
     sentence = malloc((size_t)size + 1);
     if (sentence != NULL) {
-      (void)vsnprintf(sentence, (size_t)size + 1, format, again);
+      (void)print(sentence, (size_t)size + 1, format, again);
     } else {
       cut_short(small, small_size);
       sentence = small;

@@ -8,10 +8,10 @@
 
 #include <jansson.h>
 
+#include "base/c_locale.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "model/identity.h"
-#include "store/c_locale.h"
 
 /*
  * A record may come from anywhere, so nothing in it is believed: every field is asked for by name

@@ -8,9 +8,9 @@
 
 #include <jansson.h>
 
+#include "base/c_locale.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "store/c_locale.h"
 
 /*
  * The file is laid out by hand, so that it reads as a table: a candidate a line, figures in as few

@@ -200,14 +200,23 @@ static void test_figures_have_a_point_in_every_locale(void **state) {
       char digits[16];
       (void)snprintf(digits, sizeof digits, "%.1f", 0.5);
       assert_string_not_equal(digits, "0.5");
+      tdt_space *space = NULL;
+      const char *config = "{\"tile\":16.25}";
+      assert_int_equal(tdt_space_create(&config, 1, &space, NULL), TDT_OK);
+      assert_string_equal(tdt_space_config(space, 0), config);
+      tdt_space_destroy(space);
+      tdt_error error = TDT_ERROR_INIT;
+      (void)tdt_error_set(&error, TDT_EIO, "%.2f", 16.25);
+      assert_string_equal(tdt_error_text(&error), "16.25");
+      tdt_error_clear(&error);
       char *text = good_text();
       assert_string_equal(text, expected);
-      char *config = exchange(text, "16", "16.25");
-      tdt_record *record = parse(config);
+      char *changed = exchange(text, "16", "16.25");
+      tdt_record *record = parse(changed);
       assert_record(record, 3);
-      assert_string_equal(record->entries[0].config, "{\"tile\":16.25}");
+      assert_string_equal(record->entries[0].config, config);
       tdt_record_destroy(record);
-      free(config);
+      free(changed);
       free(text);
     }
   }

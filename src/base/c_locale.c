@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "store/c_locale.h"
+#include "base/c_locale.h"
 
 bool tdt__c_locale_enter(tdt__c_locale *locale) {
   locale->plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TDT_STORE_C_LOCALE_H
-#define TDT_STORE_C_LOCALE_H
+#ifndef TDT_BASE_C_LOCALE_H
+#define TDT_BASE_C_LOCALE_H
 
 #include <locale.h>
 #include <stdbool.h>
