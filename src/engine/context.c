@@ -2,12 +2,9 @@
 #include "engine/context.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <time.h>
 
-#include "base/error.h"
 #include "engine/callback.h"
-#include "engine/fork.h"
 
 enum { SLICE_NS = 50 * 1000 * 1000, SECOND_NS = 1000 * 1000 * 1000 };
 
@@ -36,42 +33,6 @@ int tdt__context_init_changed(tdt_context *context) {
   }
   (void)pthread_condattr_destroy(&attributes);
   return failure;
-}
-
-tdt_status tdt_context_create(tdt_context **context, tdt_error *error) {
-  tdt_context *made = calloc(1, sizeof *made);
-  if (made == NULL) {
-    return tdt__fail_memory(error);
-  }
-  if (pthread_mutex_init(&made->mutex, NULL) != 0) {
-    goto free_context;
-  }
-  if (tdt__context_init_changed(made) != 0) {
-    goto destroy_mutex;
-  }
-  if (!tdt__fork_watch(made)) {
-    goto destroy_changed;
-  }
-  *context = made;
-  return TDT_OK;
-
-destroy_changed:
-  (void)pthread_cond_destroy(&made->changed);
-destroy_mutex:
-  (void)pthread_mutex_destroy(&made->mutex);
-free_context:
-  free(made);
-  return tdt__fail_memory(error);
-}
-
-void tdt_context_destroy(tdt_context *context) {
-  if (context == NULL) {
-    return;
-  }
-  tdt__fork_unwatch(context);
-  (void)pthread_cond_destroy(&context->changed);
-  (void)pthread_mutex_destroy(&context->mutex);
-  free(context);
 }
 
 static struct timespec end_of_slice(void) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/logger.h"
+#include "engine/select.h"
 #include "model/identity.h"
 #include "store/directory.h"
 
@@ -135,7 +136,7 @@ tdt_status tdt__lookup_answer(const tdt__call *call, bool *found, size_t *candid
   if (status != TDT_OK) {
     return status;
   }
-  if (tdt__slate_answer(&slate, call->request.prune != NULL, candidate)) {
+  if (tdt__select_stored(&slate, call->request.prune != NULL, candidate)) {
     *found = true;
     tell_answer(call, *candidate);
   }

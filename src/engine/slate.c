@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "engine/select.h"
 
 static const tdt__timing unknown = TDT__TIMING_INIT;
 
@@ -108,92 +107,6 @@ const tdt__timing *tdt__slate_known(const tdt__slate *slate, size_t candidate) {
     return &unknown;
   }
   return recorded;
-}
-
-static bool runs(const tdt__slate *slate, size_t candidate) {
-  return slate->kept[candidate] && tdt__slate_known(slate, candidate)->outcome == TDT_OUTCOME_TIMED;
-}
-
-/* The recorded winner if it may still win, else the fastest by the record. */
-static size_t recorded_winner(const tdt__slate *slate) {
-  if (slate->best != TDT_NONE && runs(slate, slate->best)) {
-    return slate->best;
-  }
-  return tdt__select_fastest(slate, false);
-}
-
-bool tdt__slate_answer(const tdt__slate *slate, bool prunes, size_t *candidate) {
-  if (slate->record == NULL || (prunes && !slate->same_rule)) {
-    return false;
-  }
-  for (size_t i = 0; i < slate->n; i++) {
-    if (tdt__slate_known(slate, i)->outcome == TDT_OUTCOME_UNKNOWN) {
-      return false;
-    }
-  }
-  size_t winner = recorded_winner(slate);
-  if (winner == TDT_NONE) {
-    return false;
-  }
-  *candidate = winner;
-  return true;
-}
-
-static void queue(tdt__slate *slate, size_t candidate) {
-  if (!slate->queued[candidate]) {
-    slate->queued[candidate] = true;
-    slate->queue[slate->n_queued++] = candidate;
-  }
-}
-
-/* Kept, and not known or said to be pruned by the record. */
-static bool needs_measuring(const tdt__slate *slate, size_t candidate) {
-  tdt_outcome outcome = tdt__slate_known(slate, candidate)->outcome;
-  return slate->kept[candidate] &&
-         (outcome == TDT_OUTCOME_UNKNOWN || outcome == TDT_OUTCOME_PRUNED);
-}
-
-/* The record only knows failures: another day may be better. */
-static void start_anew(tdt__slate *slate) {
-  for (size_t i = 0; i < slate->n; i++) {
-    if (slate->kept[i]) {
-      slate->entries[i] = TDT_NONE;
-      queue(slate, i);
-    }
-  }
-}
-
-/* The recorded winner goes first: should the tuning be interrupted, what was measured so far can
- * be compared with it. */
-void tdt__slate_plan(tdt__slate *slate) {
-  size_t n_needed = 0;
-  for (size_t i = 0; i < slate->n; i++) {
-    n_needed += needs_measuring(slate, i) ? 1 : 0;
-  }
-  size_t winner = recorded_winner(slate);
-  if (n_needed == 0) {
-    if (winner == TDT_NONE) {
-      start_anew(slate);
-    }
-    return;
-  }
-  if (winner != TDT_NONE && slate->record->best != TDT_NONE) {
-    slate->contested = true;
-    queue(slate, winner);
-  }
-  for (size_t i = 0; i < slate->n; i++) {
-    if (needs_measuring(slate, i)) {
-      queue(slate, i);
-    }
-  }
-}
-
-size_t tdt__slate_winner(const tdt__slate *slate) {
-  if (slate->n_queued == 0) {
-    return recorded_winner(slate);
-  }
-  size_t winner = tdt__select_fastest(slate, slate->contested);
-  return winner != TDT_NONE ? winner : tdt__select_fastest(slate, false);
 }
 
 size_t tdt__slate_count_kept(const tdt__slate *slate) {

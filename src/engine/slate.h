@@ -33,18 +33,6 @@ void tdt__slate_clear(tdt__slate *slate);
 /* What this tuning found, else what the record knows and is still true, else UNKNOWN. */
 const tdt__timing *tdt__slate_known(const tdt__slate *slate, size_t candidate);
 
-/*
- * Whether the record answers without any pruning or measuring, and with which candidate: every
- * live one is known, and one could run. `prunes`: a changed pruning rule must be asked first.
- */
-bool tdt__slate_answer(const tdt__slate *slate, bool prunes, size_t *candidate);
-
-/* After pruning: queues what must be measured; nothing, where the record knows all that is kept. */
-void tdt__slate_plan(tdt__slate *slate);
-
-/* The winner among what is known, TDT_NONE if none of those kept could run. */
-size_t tdt__slate_winner(const tdt__slate *slate);
-
 size_t tdt__slate_count_kept(const tdt__slate *slate);
 
 #endif

@@ -11,6 +11,7 @@
 #include "engine/lookup.h"
 #include "engine/measure.h"
 #include "engine/result.h"
+#include "engine/select.h"
 
 /* Every candidate is asked about before anything is measured. */
 static tdt_status prune(const tdt__call *call, tdt__slate *slate, tdt_error *error) {
@@ -122,7 +123,7 @@ static void keep_part(const tdt__call *call, const tdt__slate *slate) {
   if (!has_news(slate) || (call->settings.always_tune && store_has_whole(call))) {
     return;
   }
-  size_t winner = slate->contested ? tdt__slate_winner(slate) : TDT_NONE;
+  size_t winner = slate->contested ? tdt__select_winner(slate) : TDT_NONE;
   (void)tdt__result_save(call, slate, winner, false, NULL);
 }
 
@@ -141,7 +142,7 @@ static tdt_status measure_and_agree(tdt__flight *flight, tdt__slate *slate, tdt_
 
 static tdt_status tell_and_finish(tdt__flight *flight, const tdt__slate *slate,
                                   tdt__journal *journal, tdt_choice *choice, tdt_error *error) {
-  size_t winner = tdt__slate_winner(slate);
+  size_t winner = tdt__select_winner(slate);
   if (winner == TDT_NONE) {
     return fail_all(flight->call, slate, error);
   }
@@ -173,9 +174,9 @@ static tdt_status tune_slate(tdt__flight *flight, tdt__slate *slate, tdt_choice 
   if (status != TDT_OK) {
     return status;
   }
-  tdt__slate_plan(slate);
+  tdt__select_queue(slate);
   if (slate->n_queued == 0) {
-    return finish(flight, slate, tdt__slate_winner(slate), choice, error);
+    return finish(flight, slate, tdt__select_winner(slate), choice, error);
   }
   return tune_queue(flight, slate, choice, error);
 }

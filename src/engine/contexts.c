@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/fork.h"
+/*
+ * All contexts of the process: made and destroyed here, and carried through fork(). A forked child
+ * has one thread. It inherits every context unlocked and consistent, without the tunings, waits and
+ * process locks of the parent's other threads.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
 
+#include "base/error.h"
+#include "engine/context.h"
 #include "engine/flight.h"
 
 static pthread_mutex_t registry_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -32,7 +40,8 @@ static void after_fork_in_child(void) {
   (void)pthread_mutex_unlock(&registry_mutex);
 }
 
-bool tdt__fork_watch(tdt_context *context) {
+/* False: out of memory. */
+static bool enlist(tdt_context *context) {
   (void)pthread_mutex_lock(&registry_mutex);
   if (!registered) {
     registered = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
@@ -46,7 +55,7 @@ bool tdt__fork_watch(tdt_context *context) {
   return watched;
 }
 
-void tdt__fork_unwatch(tdt_context *context) {
+static void delist(tdt_context *context) {
   (void)pthread_mutex_lock(&registry_mutex);
   tdt_context **link = &registry;
   while (*link != context) {
@@ -54,4 +63,40 @@ void tdt__fork_unwatch(tdt_context *context) {
   }
   *link = context->next;
   (void)pthread_mutex_unlock(&registry_mutex);
+}
+
+tdt_status tdt_context_create(tdt_context **context, tdt_error *error) {
+  tdt_context *made = calloc(1, sizeof *made);
+  if (made == NULL) {
+    return tdt__fail_memory(error);
+  }
+  if (pthread_mutex_init(&made->mutex, NULL) != 0) {
+    goto free_context;
+  }
+  if (tdt__context_init_changed(made) != 0) {
+    goto destroy_mutex;
+  }
+  if (!enlist(made)) {
+    goto destroy_changed;
+  }
+  *context = made;
+  return TDT_OK;
+
+destroy_changed:
+  (void)pthread_cond_destroy(&made->changed);
+destroy_mutex:
+  (void)pthread_mutex_destroy(&made->mutex);
+free_context:
+  free(made);
+  return tdt__fail_memory(error);
+}
+
+void tdt_context_destroy(tdt_context *context) {
+  if (context == NULL) {
+    return;
+  }
+  delist(context);
+  (void)pthread_cond_destroy(&context->changed);
+  (void)pthread_mutex_destroy(&context->mutex);
+  free(context);
 }
