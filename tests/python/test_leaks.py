@@ -127,3 +127,45 @@ WORKS = {
 def test_nothing_is_left(work: str) -> None:
     script = textwrap.dedent(PRELUDE) + textwrap.dedent(WORKS[work])
     assert run_script(script).strip() == "clean"
+
+
+def test_L03_out_of_memory_is_an_error_and_nothing_is_lost() -> None:
+    """Each allocation that a hit may make fails once.
+
+    Only calls that run no Python code of ours: CPython 3.12 and later themselves crash where, say,
+    a generator expression finds no memory.
+    """
+    pytest.importorskip("_testcapi")
+    script = """
+        import _testcapi
+
+        tuned = AutoTuner(scale, SPACE, key_fn)
+        tuned(1)
+        many = {f"name{i}": i for i in range(30)}
+        fixed = {"cfg": 2, "n": 9, "autotune_allow_arg_overwrite": True}
+        tuned(1, **fixed)
+        n = 0
+
+        def hits():
+            global n
+            n += 1
+            assert tuned(1) == tuned(1, alpha=2.0, autotune=True) == 1
+            assert tuned(1, **{names[n % 2]: 1}) == tuned(1, **many) == 1
+            assert tuned(1, autotune=False, **many) == tuned(1, **fixed) == 1
+
+        names = ["beta", "gamma"]
+        failed = passed = 0
+        while passed < 300:
+            _testcapi.set_nomemory(failed + passed, failed + passed + 1)
+            try:
+                hits()
+                passed += 1
+            except MemoryError:
+                failed, passed = failed + passed + 1, 0
+            finally:
+                _testcapi.remove_mem_hooks()
+        assert failed
+        hits()
+        print("survived")
+    """
+    assert run_script(textwrap.dedent(PRELUDE) + textwrap.dedent(script)).strip() == "survived"
