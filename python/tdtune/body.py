@@ -12,6 +12,7 @@ import ast
 import functools
 import os
 import textwrap
+import threading
 import tokenize
 import types
 from collections.abc import Iterator
@@ -19,6 +20,11 @@ from collections.abc import Iterator
 from tdtune.forms import int_text
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef
+# CPython 3.11 counts the depth of a tree for all threads together, and fails where two make one.
+_parsing = threading.Lock()
+os.register_at_fork(
+    before=_parsing.acquire, after_in_parent=_parsing.release, after_in_child=_parsing.release
+)
 # Where a function starts in its file: name and line of its first decorator, or of its def.
 _Place = tuple[str, int]
 
@@ -75,7 +81,8 @@ def _definitions(path: str, _mtime_ns: int, _size: int) -> dict[_Place, tuple[ty
     """Return code and text of every function in a file, as the file is now."""
     with tokenize.open(path) as file:
         source = file.read()
-    tree = ast.parse(source)
+    with _parsing:
+        tree = ast.parse(source)
     texts = _texts(tree, source.split("\n"))
     codes = _codes(compile(source, path, "exec", dont_inherit=True))
     return {place: (code, texts[place]) for place, code in codes if place in texts}

@@ -23,7 +23,7 @@ PRELUDE = """
     def scale(x, alpha=1.0, *, cfg=None, n=0, lock=threading.Lock(), **more):
         if n == 3:
             fail(ValueError)
-        return x
+        return [x]  # something new
 
     def key_fn(x, alpha=1.0, **more):
         return (x, "key")
@@ -149,9 +149,9 @@ def test_L03_out_of_memory_is_an_error_and_nothing_is_lost() -> None:
         def hits():
             global n
             n += 1
-            assert tuned(1) == tuned(1, alpha=2.0, autotune=True) == 1
-            assert tuned(1, **{names[n % 2]: 1}) == tuned(1, **many) == 1
-            assert tuned(1, autotune=False, **many) == tuned(1, **fixed) == 1
+            assert tuned(1) == tuned(1, alpha=2.0, autotune=True) == [1]
+            assert tuned(1, **{names[n % 2]: 1}) == tuned(1, **many) == [1]
+            assert tuned(1, autotune=False, **many) == tuned(1, **fixed) == [1]
 
         names = ["beta", "gamma"]
         failed = passed = 0
