@@ -61,7 +61,7 @@ static int set_plan(ContextualAutoTuner *self, PyObject *is_dist, PyObject *n_re
                  PyCallable_Check(is_dist) ? "; contextual_autotune is used with parentheses" : "");
     return -1;
   }
-  self->is_dist = is_dist == Py_True;
+  self->is_dist = is_dist == Py_True ? 1 : 0;
   self->n_repeat = 5;
   self->n_warmup = 3;
   if (callable_parse_count(n_repeat, "n_repeat", 1, &self->n_repeat) < 0) {
