@@ -12,7 +12,6 @@ import tdtune
 import triton_dist.tune
 from conftest import RunPython
 from tdtune import _cold, _native
-from triton_dist.autotuner import contextual_autotune
 
 IMPORTS = """
 import sys
@@ -59,11 +58,6 @@ def test_F25_the_documented_names_are_the_same_objects() -> None:
     }
     for name in triton_dist.tune.__all__:
         assert getattr(triton_dist.tune, name) is getattr(tdtune, name)
-
-
-def test_contextual_autotune_is_announced() -> None:
-    with pytest.raises(NotImplementedError, match="next version"):
-        contextual_autotune(is_dist=False, n_repeat=3, n_warmup=2)
 
 
 def test_the_stub_agrees_with_the_extension() -> None:
