@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import tdtune
+import triton_dist.autotuner
 import triton_dist.tune
 from conftest import RunPython
 from tdtune import _cold, _native
@@ -58,6 +59,9 @@ def test_F25_the_documented_names_are_the_same_objects() -> None:
     }
     for name in triton_dist.tune.__all__:
         assert getattr(triton_dist.tune, name) is getattr(tdtune, name)
+    assert set(triton_dist.autotuner.__all__) == {"ContextualAutoTuner", "contextual_autotune"}
+    for name in triton_dist.autotuner.__all__:
+        assert getattr(triton_dist.autotuner, name) is getattr(tdtune, name)
 
 
 def test_the_stub_agrees_with_the_extension() -> None:
@@ -66,13 +70,17 @@ def test_the_stub_agrees_with_the_extension() -> None:
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             assert callable(getattr(_native, node.name))
-    (tuner,) = (node for node in tree.body if isinstance(node, ast.ClassDef))
-    made = tdtune.autotune([{"n": 1}], key_fn=lambda: 1)(lambda n: n)
-    for part in tuner.body:
-        name = part.name if isinstance(part, ast.FunctionDef) else ""
-        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
-            name = part.target.id
-        assert not name or hasattr(made, name), name
+    made = {
+        "AutoTuner": tdtune.autotune([{"n": 1}], key_fn=lambda: 1)(lambda n: n),
+        "ContextualAutoTuner": tdtune.contextual_autotune()(lambda: 1),
+    }
+    for node in tree.body:
+        for part in node.body if isinstance(node, ast.ClassDef) else ():
+            name = part.name if isinstance(part, ast.FunctionDef) else ""
+            if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
+                name = part.target.id
+            owner = made.get(node.name, getattr(_native, node.name))
+            assert not name or hasattr(owner, name), (node.name, name)
 
 
 def test_the_package_says_that_it_is_typed() -> None:
