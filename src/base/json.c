@@ -49,18 +49,39 @@ static bool is_bad(const char *text, size_t size, const json_error_t *cause) {
   return value == NULL && !lacked_memory(&again);
 }
 
-static tdt_status read_object(const char *text, size_t size, const char *what, json_t **object,
-                              tdt_error *error) {
+static tdt_status parse(const char *text, size_t size, json_t **value, json_error_t *cause) {
   if (!has_memory_for(size)) {
+    return TDT_ENOMEM;
+  }
+  json_t *made = json_loadb(text, size, READ_FLAGS, cause);
+  if (made == NULL) {
+    return is_bad(text, size, cause) ? TDT_EINVAL : TDT_ENOMEM;
+  }
+  *value = made;
+  return TDT_OK;
+}
+
+tdt_status tdt__json_parse(const char *text, size_t size, json_t **value, json_error_t *cause) {
+  tdt__c_locale locale;
+  if (!tdt__c_locale_enter(&locale)) {
+    return TDT_ENOMEM;
+  }
+  *cause = (json_error_t){0}; /* jansson sets what it uses, not the rest */
+  tdt_status status = parse(size > 0 ? text : "", size, value, cause);
+  tdt__c_locale_leave(&locale);
+  return status;
+}
+
+tdt_status tdt__json_object(const char *text, size_t size, const char *what, json_t **object,
+                            tdt_error *error) {
+  json_error_t cause;
+  json_t *value = NULL;
+  tdt_status status = tdt__json_parse(text, size, &value, &cause);
+  if (status == TDT_ENOMEM) {
     return tdt__fail_memory(error);
   }
-  json_error_t cause = {0}; /* jansson sets what it uses, not the rest */
-  json_t *value = json_loadb(text, size, READ_FLAGS, &cause);
-  if (value == NULL) {
-    if (!is_bad(text, size, &cause)) {
-      return tdt__fail_memory(error);
-    }
-    return tdt__fail(error, TDT_EINVAL, "%s is no JSON object: %s, at line %d, column %d", what,
+  if (status != TDT_OK) {
+    return tdt__fail(error, status, "%s is no JSON object: %s, at line %d, column %d", what,
                      cause.text, cause.line, cause.column);
   }
   if (!json_is_object(value)) {
@@ -69,17 +90,6 @@ static tdt_status read_object(const char *text, size_t size, const char *what, j
   }
   *object = value;
   return TDT_OK;
-}
-
-tdt_status tdt__json_object(const char *text, size_t size, const char *what, json_t **object,
-                            tdt_error *error) {
-  tdt__c_locale locale;
-  if (!tdt__c_locale_enter(&locale)) {
-    return tdt__fail_memory(error);
-  }
-  tdt_status status = read_object(text, size, what, object, error);
-  tdt__c_locale_leave(&locale);
-  return status;
 }
 
 static int add_piece(const char *piece, size_t size, void *text) {

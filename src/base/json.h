@@ -6,8 +6,11 @@
 
 #include <tdtune/status.h>
 
-/* Parses exactly one JSON object. TDT_EINVAL: not that; the error says what `what` is, and where
- * it breaks off. *object is a new reference. */
+/* Parses exactly one JSON object or array. TDT_EINVAL: not that; *cause says why, and where it
+ * breaks off. TDT_ENOMEM. *value is a new reference. */
+tdt_status tdt__json_parse(const char *text, size_t size, json_t **value, json_error_t *cause);
+
+/* The same for an object. The error says what `what` is, and where it breaks off. */
 tdt_status tdt__json_object(const char *text, size_t size, const char *what, json_t **object,
                             tdt_error *error);
 
