@@ -27,11 +27,13 @@ build: $(BUILD)/.built $(STAMPS)/packages
 demo: build
 	@echo; echo "== a blocked matrix product in C =="
 	@$(BUILD)/examples/c/gemm
+	@echo; echo "== two kernels in C, tuned where a pipeline runs them =="
+	@$(BUILD)/examples/c/pipeline
 	@echo; echo "== a row normalisation in NumPy =="
 	@$(BIN)/python examples/python/chunked_norm.py
 
 ## test: every suite, C and Python; the last line counts
-test: prerequisites-test build $(STAMPS)/test-requirements
+test: prerequisites-test build $(STAMPS)/test-requirements $(STAMPS)/triton-oldest
 	@$(BIN)/python tests/run.py
 
 ## lint: format, types and warnings, without running anything
@@ -68,6 +70,13 @@ $(STAMPS)/build-requirements: requirements/build.txt | $(STAMPS)/venv
 $(STAMPS)/test-requirements: requirements/test.txt $(STAMPS)/build-requirements
 	@echo "installing what the tests need into $(VENV) (torch is large)"
 	@$(BIN)/pip install --quiet -r requirements/test.txt
+	@touch $@
+
+# The oldest Triton that contextual tuning supports, beside the newest; no newer torch comes with it.
+$(STAMPS)/triton-oldest: requirements/triton-oldest.txt $(STAMPS)/build-requirements
+	@echo "installing the oldest supported Triton into build/triton-oldest"
+	@rm -rf build/triton-oldest
+	@$(BIN)/pip install --quiet --no-deps --target build/triton-oldest -r $<
 	@touch $@
 
 $(BUILD)/.built: $(C_SOURCES) $(STAMPS)/build-requirements

@@ -5,6 +5,7 @@ usage: run.py [SUITE ...]      (no SUITE: all of them, in the order below)
 
 native     C unit tests and examples, gcc, warnings are errors; each cmocka test counts
 python     pytest over tests/python; each test counts
+triton     pytest over the contextual tests again, with the oldest supported Triton
 sanitize   the C tests under AddressSanitizer and UndefinedBehaviorSanitizer; each program counts
 threads    the C tests under ThreadSanitizer
 valgrind   the C tests under valgrind, leaks are errors
@@ -165,12 +166,11 @@ def valgrind() -> Count:
     )
 
 
-def python() -> Count:
-    """Pytest."""
-    report = BUILD / "pytest.xml"
-    report.parent.mkdir(exist_ok=True)
+def run_pytest(name: str, *arguments: str, **environment: str) -> Count:
+    """Run pytest and count by its report; what it printed is shown if a test failed."""
+    report = BUILD / f"{name}.xml"
     report.unlink(missing_ok=True)
-    done = run([BIN / "python", "-m", "pytest", f"--junitxml={report}"], TRITON_INTERPRET="")
+    done = run([BIN / "python", "-m", "pytest", f"--junitxml={report}", *arguments], **environment)
     if done.returncode or not report.exists():
         print(done.stdout, flush=True)
     if not report.exists():
@@ -181,6 +181,21 @@ def python() -> Count:
     if done.returncode and not failed:
         failed = 1
     return Count(passed, failed)
+
+
+def python() -> Count:
+    """Pytest over everything."""
+    return run_pytest("pytest", TRITON_INTERPRET="")
+
+
+def triton() -> Count:
+    """The contextual tests with the oldest Triton."""
+    folder = BUILD / "triton-oldest"
+    if not folder.exists():
+        print("FAILED triton: build/triton-oldest is missing; `make test` installs it", flush=True)
+        return Count(0, 1)
+    files = sorted(str(f) for f in (ROOT / "tests" / "python").glob("test_contextual*.py"))
+    return run_pytest("triton", *files, TRITON_INTERPRET="", PYTHONPATH=str(folder))
 
 
 def headers_as_cplusplus() -> Count:
@@ -211,7 +226,7 @@ def lint() -> Count:
 
 
 SUITES: dict[str, Callable[[], Count]] = {
-    suite.__name__: suite for suite in (native, python, sanitize, threads, valgrind, lint)
+    suite.__name__: suite for suite in (native, python, triton, sanitize, threads, valgrind, lint)
 }
 
 

@@ -76,9 +76,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def test_L01_the_c_example_runs_with_the_installed_library(
-    tmp_path: Path, installed: Path
-) -> None:
+def test_L01_the_c_example_runs_with_the_installed_library(tmp_path: Path, installed: Path) -> None:
     (pkgconfig,) = installed.rglob("pkgconfig")
     flags = run(
         "pkg-config",
