@@ -51,14 +51,11 @@ static tdt_status no_record(const tdt__call *call, tdt_status status, tdt_error 
 }
 
 static void tell_difference(const tdt__call *call, const char *difference) {
-  const tdt_log *log = &call->request.log;
-  const char *name = call->identity.function.name;
-  if (call->settings.check_dependencies) {
-    tdt__log(log, TDT_LOG_INFO, "%s: the result for key %s is ignored, it was measured with %s",
-             name, call->shown_key, difference);
-  } else if (first_time(call, "dependencies")) {
-    tdt__log(log, TDT_LOG_WARNING, "%s: the result for key %s was measured with %s", name,
-             call->shown_key, difference);
+  const bool ignored = call->settings.check_dependencies;
+  if (first_time(call, ignored ? "ignored" : "dependencies")) {
+    tdt__log(&call->request.log, ignored ? TDT_LOG_INFO : TDT_LOG_WARNING,
+             "%s: the result for key %s %swas measured with %s", call->identity.function.name,
+             call->shown_key, ignored ? "is ignored, it " : "", difference);
   }
 }
 

@@ -22,7 +22,8 @@ static double waited_s(const waiting *state) {
   return (double)(tdt__clock_ns() - state->start_ns) / 1e9;
 }
 
-/* *taken is also true where the store cannot lock: there is nothing to wait for then. */
+/* *taken is also true where the store cannot lock: there is nothing to wait for then. Records may
+ * be kept there all the same, on a network disk say; if not, saving one will warn of it. */
 static tdt_status try_lock(tdt__flight *flight, bool *taken, tdt_error *error) {
   const tdt__call *call = flight->call;
   tdt__file_lock lock = TDT__FILE_LOCK_INIT;
@@ -33,7 +34,9 @@ static tdt_status try_lock(tdt__flight *flight, bool *taken, tdt_error *error) {
     return tdt__pass_on(status, &reason, error);
   }
   if (status != TDT_OK) {
-    tdt__warn_store(call, &reason);
+    tdt__log(&call->request.log, TDT_LOG_INFO,
+             "%s, key %s: other processes may tune it at the same time: %s",
+             call->identity.function.name, call->shown_key, tdt_error_text(&reason));
     tdt_error_clear(&reason);
     *taken = true;
     return TDT_OK;

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -160,6 +161,44 @@ static void test_poll_ends_the_wait_for_another_process(void **state) {
   assert_int_equal(r->n_launched, 0);
   tdt__file_unlock(&lock);
   assert_int_equal(rig_resolve(r, "k").origin, TDT_ORIGIN_TUNED);
+}
+
+/* Waits four slices long. */
+static tdt_status stop_in_the_end(void *user, tdt_error *error) {
+  rig *r = user;
+  return ++r->n_progress < 4 ? TDT_OK : tdt_error_set(error, TDT_ESTOPPED, "no patience");
+}
+
+static void test_F18_a_wait_says_once_what_is_ignored(void **state) {
+  rig *r = *state;
+  tdt__file_lock lock = TDT__FILE_LOCK_INIT;
+  r->request.dependencies = "{\"torch\":\"2.12\"}";
+  (void)rig_resolve(r, "k");
+  rig_restart(r);
+  r->request.dependencies = "{\"torch\":\"2.13\"}";
+  r->settings.check_dependencies = true;
+  hold_lock(r, "k", &lock);
+  r->request.poll = stop_in_the_end;
+  (void)rig_fail(r, "k", TDT_ESTOPPED);
+  const char *first = strstr(r->log, "is ignored");
+  assert_non_null(first);
+  assert_null(strstr(first + 1, "is ignored"));
+  tdt__file_unlock(&lock);
+}
+
+/* A network disk without locks keeps records well enough. */
+static void test_S04_a_store_that_cannot_lock_is_used_without(void **state) {
+  rig *r = *state;
+  char path[300];
+  (void)snprintf(path, sizeof path, "%s/scale", r->root);
+  assert_int_equal(mkdir(path, 0700), 0);
+  (void)snprintf(path, sizeof path, "%s/scale/.lock", r->root);
+  assert_int_equal(mkdir(path, 0700), 0);
+  assert_int_equal(rig_resolve(r, "k").origin, TDT_ORIGIN_TUNED);
+  assert_contains(r->log, "other processes may tune it at the same time");
+  assert_int_equal(r->n_warnings, 0);
+  rig_restart(r);
+  assert_int_equal(rig_resolve(r, "k").origin, TDT_ORIGIN_STORED);
 }
 
 /* The other process stores its result and dies without letting go in an orderly way. */
@@ -338,6 +377,8 @@ int main(void) {
       RIG_TEST(test_S04_the_wait_is_bounded),
       RIG_TEST(test_poll_ends_the_wait_for_another_process),
       RIG_TEST(test_S04_a_result_that_appears_ends_the_wait),
+      RIG_TEST(test_S04_a_store_that_cannot_lock_is_used_without),
+      RIG_TEST(test_F18_a_wait_says_once_what_is_ignored),
       RIG_TEST(test_S07_a_child_forked_while_other_threads_tune_and_wait),
       RIG_TEST(test_S07_a_child_forked_inside_a_tuning),
   };
