@@ -5,6 +5,7 @@
 #include <tdtune/session.h>
 
 #include "engine/session_sites.h"
+#include "engine/session_slots.h"
 
 typedef enum tdt__run_kind {
   TDT__RUN_DONE,     /* the candidate whose turn it was ran */
@@ -47,17 +48,6 @@ struct tdt_session {
   double *wire;            /* room for what ranks exchange, made before the exchange begins */
   size_t wire_capacity;
 };
-
-/* Whether a device or group call or a callback that returned this must end all at once, and is no
- * matter of the candidate. */
-bool tdt__session_ends(tdt_status status);
-
-/*
- * After a candidate failed with *reason: marks it so, and asks the device whether it still works.
- * TDT_EDEVICE if not, TDT_ENOMEM, TDT_ESTOPPED. *reason is cleared.
- */
-tdt_status tdt__session_fail_candidate(tdt_session *session, tdt__site *site, size_t candidate,
-                                       tdt_status status, tdt_error *reason, tdt_error *error);
 
 /* The pass is over, the outer function returned `outcome` (with *error, if it failed). What was
  * measured is read, exchanged, and tunings that are through are decided. Fails with `outcome` or

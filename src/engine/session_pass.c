@@ -5,6 +5,7 @@
 #include "engine/session.h"
 #include "engine/session_agree.h"
 #include "engine/session_log.h"
+#include "engine/session_run.h"
 
 /* -- what this rank saw --------------------------------------------------------------------------
  */

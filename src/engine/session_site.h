@@ -8,23 +8,15 @@
 
 #include "engine/schedule.h"
 
-/*
- * A site is one kernel with one key: one tuning of a session.
- *
- * Inside a pass each launch takes one slot, that is one run of one candidate in the schedule's
- * order, whatever then runs in it. So slots are counted alike on every rank. The schedule itself
- * learns outcomes between passes only, when all ranks know the same ones; inside a pass the site
- * is ahead of it.
- */
+/* A site is one kernel with one key: one tuning of a session. */
 
 /* One candidate of a site. FAILED in `timing`: on this rank, or on another. */
 typedef struct tdt__trial {
   char *config;
-  bool failed_here; /* this rank saw it fail */
-  bool dropped;     /* all ranks know that it failed on one of them: it has no slots any more */
-  double
-      *samples_ms; /* of the burst at hand, as many as n_samples; the schedule has not seen them */
-  size_t n_samples;
+  bool failed_here;   /* this rank saw it fail */
+  bool dropped;       /* all ranks know that it failed on one of them: it has no slots any more */
+  double *samples_ms; /* of the burst at hand; the schedule has not seen them */
+  size_t n_samples;   /* of those */
   tdt__timing timing;
 } tdt__trial;
 
@@ -47,14 +39,6 @@ typedef struct tdt__site {
   tdt__trial trials[];
 } tdt__site;
 
-/* What a launch may do: run number `run` (from 1) of a burst for `candidate`. Where every slot is
- * taken, kind DONE, the candidate of the last one, 0. */
-typedef struct tdt__slot {
-  tdt__step_kind kind;
-  size_t candidate;
-  unsigned run;
-} tdt__slot;
-
 uint64_t tdt__site_hash(const char *kernel, const char *key);
 
 /* Copies all it needs of the launch. A site with one candidate is decided from the start. */
@@ -64,8 +48,6 @@ void tdt__site_destroy(tdt__site *site);
 
 bool tdt__site_open(const tdt__site *site);
 
-tdt__slot tdt__site_take_slot(tdt__site *site);
-
 /* This rank saw it fail. TDT_ENOMEM. */
 tdt_status tdt__site_fail(tdt__site *site, size_t candidate, const char *reason, tdt_error *error);
 
@@ -73,24 +55,6 @@ tdt_status tdt__site_fail(tdt__site *site, size_t candidate, const char *reason,
  * not fail, else the first that failed on other ranks only, so that the outer function gets to its
  * end and all ranks learn that nothing works. TDT_NONE: all failed here. */
 size_t tdt__site_stand_in(const tdt__site *site);
-
-/* The time of the candidate's next timed run, in order. TDT_ENOMEM. */
-tdt_status tdt__site_add_sample(tdt__site *site, size_t candidate, double ms, tdt_error *error);
-
-/*
- * Between passes, after `dropped` was set alike on all ranks: gives up the slots of a dropped
- * candidate. Allocates nothing, so it cannot be different from rank to rank.
- */
-void tdt__site_skip_dropped(tdt__site *site);
-
-/* Whether all slots are taken, so that the tuning ends with this pass. */
-bool tdt__site_through(const tdt__site *site);
-
-/*
- * After that: brings the schedule where the slots are, one burst at a time. *more: call again.
- * *timed is the candidate whose time became known by it, TDT_NONE if none did. TDT_ENOMEM.
- */
-tdt_status tdt__site_catch_up(tdt__site *site, bool *more, size_t *timed, tdt_error *error);
 
 /* Least time, lowest index of equals; TDT_NONE if every candidate was dropped. */
 size_t tdt__site_fastest(const tdt__site *site);
