@@ -18,16 +18,6 @@ static void put_times(const tdt__slate *slate, double *wire_ms) {
   }
 }
 
-static tdt_status reduce(const tdt__call *call, double *wire_ms, size_t n, tdt_error *error) {
-  tdt_error told = TDT_ERROR_INIT;
-  tdt_status status = call->group.table->max(call->group.self, wire_ms, n, &told);
-  if (status != TDT_OK) {
-    return tdt__pass_on(status, &told, error);
-  }
-  tdt_error_clear(&told);
-  return TDT_OK;
-}
-
 /* A time that only the record had becomes this tuning's own before it is changed. */
 static tdt_status take_time(tdt__slate *slate, size_t candidate, double wire_ms, tdt_error *error) {
   tdt__timing *timing = &slate->timings[candidate];
@@ -66,7 +56,7 @@ tdt_status tdt__agree_times(const tdt__call *call, tdt__slate *slate, tdt_error 
     return tdt__fail_memory(error);
   }
   put_times(slate, wire_ms);
-  tdt_status status = reduce(call, wire_ms, slate->n, error);
+  tdt_status status = tdt__call_max(&call->group, wire_ms, slate->n, error);
   if (status == TDT_OK) {
     status = take_times(slate, wire_ms, error);
   }

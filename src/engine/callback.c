@@ -47,6 +47,17 @@ tdt_status tdt__call_poll(const tdt__call *call, tdt_error *error) {
   return TDT_OK;
 }
 
+tdt_status tdt__call_max(const tdt_group *group, double *values, size_t n_values,
+                         tdt_error *error) {
+  tdt_error told = TDT_ERROR_INIT;
+  tdt_status status = group->table->max(group->self, values, n_values, &told);
+  if (status != TDT_OK) {
+    return tdt__pass_on(status, &told, error);
+  }
+  tdt_error_clear(&told);
+  return TDT_OK;
+}
+
 void tdt__call_progress(const tdt__call *call, const tdt_progress *progress) {
   if (call->request.progress != NULL) {
     call->request.progress(call->request.user, progress);

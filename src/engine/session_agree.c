@@ -11,16 +11,6 @@
 
 /* On the wire, and nowhere else, a candidate that failed is infinite. */
 
-static tdt_status exchange(tdt_session *session, double *values, size_t n, tdt_error *error) {
-  tdt_error told = TDT_ERROR_INIT;
-  tdt_status status = session->group.table->max(session->group.self, values, n, &told);
-  if (status != TDT_OK) {
-    return tdt__pass_on(status, &told, error);
-  }
-  tdt_error_clear(&told);
-  return TDT_OK;
-}
-
 static bool is_alone(const tdt_session *session) {
   return session->group.n_ranks == 1;
 }
@@ -109,7 +99,8 @@ tdt_status tdt__session_agree_check(tdt_session *session, tdt_status own, tdt_er
   }
   values[FLAG] = raise_flag(session, own);
   tdt_error told = TDT_ERROR_INIT;
-  tdt_status status = exchange(session, values, N_VALUES, own == TDT_OK ? error : &told);
+  tdt_status status =
+      tdt__call_max(&session->group, values, N_VALUES, own == TDT_OK ? error : &told);
   tdt_error_clear(&told);
   if (own != TDT_OK || status != TDT_OK) {
     return own != TDT_OK ? own : status;
@@ -176,7 +167,7 @@ tdt_status tdt__session_agree_failures(tdt_session *session, tdt_error *error) {
   if (n == 0) {
     return TDT_OK;
   }
-  tdt_status status = exchange(session, session->wire, n, error);
+  tdt_status status = tdt__call_max(&session->group, session->wire, n, error);
   if (status == TDT_OK) {
     set_dropped(session, session->wire);
   }
@@ -219,7 +210,8 @@ tdt_status tdt__session_agree_times(tdt_session *session, tdt_status own, tdt_er
   const size_t n = put_times(session);
   session->wire[n] = raise_flag(session, own);
   tdt_error told = TDT_ERROR_INIT;
-  tdt_status status = exchange(session, session->wire, n + 1, own == TDT_OK ? error : &told);
+  tdt_status status =
+      tdt__call_max(&session->group, session->wire, n + 1, own == TDT_OK ? error : &told);
   tdt_error_clear(&told);
   if (own != TDT_OK || status != TDT_OK) {
     return own != TDT_OK ? own : status;
