@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/logger.h"
 #include "engine/select.h"
@@ -59,27 +60,34 @@ static void tell_difference(const tdt__call *call, const char *difference) {
   }
 }
 
-/* Whether the record may be used with the software of today. */
-static tdt_status check_dependencies(const tdt__call *call, const tdt_record *record, bool *usable,
-                                     tdt_error *error) {
-  bool same;
+/* Whether the record was made with the software of today. */
+static tdt_status compare_dependencies(const tdt__call *call, const tdt_record *record, bool *same,
+                                       tdt_error *error) {
   char *difference;
-  tdt_status status = tdt__dependencies_compare(record->dependencies, call->dependencies, &same,
-                                                &difference, error);
+  tdt_status status =
+      tdt__dependencies_compare(record->dependencies, call->dependencies, same, &difference, error);
   if (status != TDT_OK) {
     return status;
   }
-  if (!same) {
+  if (!*same) {
     tell_difference(call, difference);
   }
   free(difference);
-  *usable = same || !call->settings.check_dependencies;
   return TDT_OK;
 }
 
-/* *record is NULL where there is none to use. */
-static tdt_status load(const tdt__call *call, tdt_record **record, tdt_error *error) {
+static bool measured_alike(const tdt__call *call, const tdt_record *record) {
+  const tdt_plan *plan = &call->tuner->plan;
+  return strcmp(record->clock, call->device.clock) == 0 && record->n_ranks == call->group.n_ranks &&
+         record->n_warmup == plan->n_warmup && record->n_repeat == plan->n_repeat &&
+         record->statistic == plan->statistic;
+}
+
+/* *record is NULL where there is none to use; *comparable as in a slate. */
+static tdt_status load(const tdt__call *call, tdt_record **record, bool *comparable,
+                       tdt_error *error) {
   *record = NULL;
+  *comparable = true;
   if (call->request.store == NULL || call->settings.always_tune) {
     return TDT_OK;
   }
@@ -89,23 +97,29 @@ static tdt_status load(const tdt__call *call, tdt_record **record, tdt_error *er
   if (status != TDT_OK) {
     return no_record(call, status, &reason, error);
   }
-  bool usable;
-  status = check_dependencies(call, loaded, &usable, error);
-  if (status != TDT_OK || !usable) {
+  bool same;
+  status = compare_dependencies(call, loaded, &same, error);
+  if (status != TDT_OK || (!same && call->settings.check_dependencies)) {
     tdt_record_destroy(loaded);
     return status;
   }
+  *comparable = same && measured_alike(call, loaded);
   *record = loaded;
   return TDT_OK;
 }
 
 tdt_status tdt__lookup(const tdt__call *call, tdt__slate *slate, tdt_error *error) {
   tdt_record *record;
-  tdt_status status = load(call, &record, error);
+  bool comparable;
+  tdt_status status = load(call, &record, &comparable, error);
   if (status != TDT_OK) {
     return status;
   }
-  return tdt__slate_create(call->tuner->space, record, call->request.prune_rule, slate, error);
+  status = tdt__slate_create(call->tuner->space, record, call->request.prune_rule, slate, error);
+  if (status == TDT_OK) {
+    slate->comparable = comparable;
+  }
+  return status;
 }
 
 static void tell_answer(const tdt__call *call, size_t candidate) {
@@ -124,8 +138,9 @@ tdt_status tdt__lookup_answer(const tdt__call *call, bool *found, size_t *candid
                               tdt_error *error) {
   tdt_record *record;
   tdt__slate slate;
+  bool comparable; /* nothing is compared: the record's winner is the answer or there is none */
   *found = false;
-  tdt_status status = load(call, &record, error);
+  tdt_status status = load(call, &record, &comparable, error);
   if (status != TDT_OK || record == NULL) {
     return status;
   }

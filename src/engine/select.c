@@ -80,8 +80,11 @@ static void start_anew(tdt__slate *slate) {
   }
 }
 
-/* The recorded winner goes first: should the tuning be interrupted, what was measured so far can
- * be compared with it. */
+/*
+ * The recorded winner, or where there is none but times that compare with nothing of today, the
+ * fastest of them, is measured again beside the rest. It goes first: should the tuning be
+ * interrupted, what was measured so far can be compared with it.
+ */
 void tdt__select_queue(tdt__slate *slate) {
   size_t n_needed = 0;
   for (size_t i = 0; i < slate->n; i++) {
@@ -94,7 +97,7 @@ void tdt__select_queue(tdt__slate *slate) {
     }
     return;
   }
-  if (winner != TDT_NONE && slate->record->best != TDT_NONE) {
+  if (winner != TDT_NONE && (slate->record->best != TDT_NONE || !slate->comparable)) {
     slate->contested = true;
     queue(slate, winner);
   }

@@ -61,6 +61,7 @@ tdt_status tdt__slate_create(const tdt_space *space, tdt_record *record, const c
   *slate = (tdt__slate){
       .space = space,
       .record = record,
+      .comparable = true,
       .same_rule = record != NULL && strcmp(record->prune_rule, prune_rule) == 0,
       .n = tdt_space_size(space),
       .best = TDT_NONE,

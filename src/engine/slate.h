@@ -14,6 +14,7 @@ typedef struct tdt__slate {
   const tdt_space *space;
   tdt_record *record; /* owned; NULL: nothing is stored */
   bool same_rule;     /* what the record calls pruned was so under the rule of today */
+  bool comparable;    /* its times came about as those of today will */
   size_t n;           /* live candidates; the arrays below have that many */
   size_t *entries;    /* each one's entry in the record, TDT_NONE if it has none */
   size_t best;        /* the recorded winner, TDT_NONE if there is none or it is not offered */

@@ -149,6 +149,35 @@ static void test_F19_an_interrupted_update_compares_within_its_day(void **state)
   assert_int_equal(ran(r), 1U << 1 | 1U << 2); /* 1 leads by now, and stands beside 3 */
 }
 
+/* What an interrupted tuning left was measured otherwise than today: the best of it is measured
+ * again beside the rest, and only times of today are compared. */
+static void test_F13_a_tuning_goes_on_under_other_circumstances(void **state) {
+  static const tdt_plan other_plan = {sizeof other_plan, "other", 5, 10, TDT_STATISTIC_MEDIAN};
+  rig *r = *state;
+  for (int what = 0; what < 4; what++) {
+    const char *const keys[] = {"the same", "another clock", "other software", "another plan"};
+    rig_offer(r, 3, (const int[]){3, 1, 2});
+    r->device.clock = "scripted";
+    r->request.dependencies = NULL;
+    r->stop_at = 31; /* the first two are through */
+    (void)rig_fail(r, keys[what], TDT_ESTOPPED);
+    r->stop_at = 0;
+    rig_restart(r);
+    r->device.clock = what == 1 ? "another" : "scripted";
+    r->request.dependencies = what == 2 ? "{\"torch\":\"2.13\"}" : NULL;
+    if (what == 3) {
+      const tdt_function function = {.name = "scale", .module = "ops", .source = "abc"};
+      tdt_tuner_destroy(r->tuner);
+      assert_int_equal(
+          tdt_tuner_create(r->context, &function, r->space, &other_plan, &r->tuner, NULL), TDT_OK);
+    }
+    r->candidates[1].cost_ms = 90; /* what was 1 ms then */
+    r->candidates[2].cost_ms = 60;
+    assert_int_equal(rig_resolve(r, keys[what]).candidate, what == 0 ? 1 : 2);
+    assert_int_equal(ran(r), what == 0 ? 1U << 2 : 1U << 1 | 1U << 2);
+  }
+}
+
 static void test_F06_a_changed_rule_is_asked_and_nothing_is_measured(void **state) {
   rig *r = *state;
   r->request.prune_rule = "rule 1";
@@ -368,6 +397,7 @@ int main(void) {
       RIG_TEST(test_F19_known_failures_do_not_run_again),
       RIG_TEST(test_F19_all_measured_today_fail),
       RIG_TEST(test_F19_an_interrupted_update_compares_within_its_day),
+      RIG_TEST(test_F13_a_tuning_goes_on_under_other_circumstances),
       RIG_TEST(test_F06_a_changed_rule_is_asked_and_nothing_is_measured),
       RIG_TEST(test_F06_what_another_rule_pruned_is_unknown),
       RIG_TEST(test_F06_what_was_pruned_counts_without_a_rule),
