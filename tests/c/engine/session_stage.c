@@ -270,3 +270,22 @@ bool stage_find(const stage *s, const stage_act *act, tdt_session_tuning *tuning
   }
   return false;
 }
+
+void assert_run(stage *s) {
+  tdt_status status = stage_run(s);
+  if (status != TDT_OK) {
+    fail_msg("%s: %s", tdt_status_name(status), tdt_error_text(&s->error));
+  }
+}
+
+void assert_winner(const stage *s, const stage_act *act, size_t winner) {
+  tdt_session_tuning tuning;
+  assert_true(stage_find(s, act, &tuning));
+  assert_int_equal(tuning.n_candidates, act->n_candidates);
+  assert_int_equal(tuning.winner, winner);
+  assert_int_equal(act->last_ran, winner); /* the last pass ran with it */
+}
+
+unsigned stage_passes(size_t n, unsigned runs, unsigned per_pass) {
+  return (unsigned)(n * runs + per_pass - 1) / per_pass + 1;
+}

@@ -11,9 +11,9 @@
 /*
  * A scripted outer function: in every pass it launches its acts (a kernel with a key, so many times
  * each) in order. Candidates take the time that the script says, on a clock that only launches and
- * the outer function itself move; a device with that clock; a log that is kept. Nothing in it
- * asserts, so that several can run in threads: what must never happen makes the outer function fail
- * with TDT_EIO.
+ * the outer function itself move; a device with that clock; a log that is kept. Nothing but
+ * what is called assert_ asserts, so that several can run in threads: what must never happen makes
+ * the outer function fail with TDT_EIO.
  */
 enum { STAGE_ACTS = 6, STAGE_CANDIDATES = 6, STAGE_MARKS = 1024 };
 
@@ -98,6 +98,16 @@ tdt_status stage_launch(stage_act *act, tdt_error *error);
 
 /* The tuning of an act; false if there is none. */
 bool stage_find(const stage *s, const stage_act *act, tdt_session_tuning *tuning);
+
+enum { RUNS = 3 + 5 }; /* of one candidate under the default plan */
+
+/* Passes that `n` candidates of `runs` runs each take at `per_pass` launches, the last one too. */
+unsigned stage_passes(size_t n, unsigned runs, unsigned per_pass);
+
+/* Runs the session, which must succeed. */
+void assert_run(stage *s);
+/* The act is decided, and the last pass ran with that winner. */
+void assert_winner(const stage *s, const stage_act *act, size_t winner);
 
 /* How many log lines hold both texts. */
 unsigned stage_count(const stage *s, const char *one, const char *other);

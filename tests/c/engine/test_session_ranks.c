@@ -6,8 +6,6 @@
 
 #include "session_world.h"
 
-enum { RUNS = 3 + 5 };
-
 /* Whose turn each launch was, one a line: equal texts, equal slots. To be freed. */
 static char *turns_of(const stage *s) {
   char *turns = calloc(1, s->log_size + 1);
