@@ -81,10 +81,10 @@ static bool write_temporary(int folder, const void *data, size_t size, char name
   return written;
 }
 
-/* Name number `attempt` of those under which to keep a file: "x", "x-2", "x-3", ... */
-static bool kept_name(const char *keep_as, int attempt, char kept[NAME_SIZE]) {
-  int size = attempt == 1 ? snprintf(kept, NAME_SIZE, "%s", keep_as)
-                          : snprintf(kept, NAME_SIZE, "%s-%d", keep_as, attempt);
+/* Name `number` of those under which to keep a file: "x", "x-2", "x-3", ... */
+static bool kept_name(const char *keep_as, int number, char kept[NAME_SIZE]) {
+  int size = number == 1 ? snprintf(kept, NAME_SIZE, "%s", keep_as)
+                         : snprintf(kept, NAME_SIZE, "%s-%d", keep_as, number);
   return size >= 0 && size < NAME_SIZE;
 }
 
@@ -120,42 +120,59 @@ static bool exists(int folder, const char *name) {
   return fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* One attempt to give what is at `name` a second name, `kept`; *again: try another one. */
-static tdt_status keep_once(int folder, const char *name, char kept[NAME_SIZE], bool *again,
-                            tdt_error *error) {
-  if (linkat(folder, name, folder, kept, 0) == 0) {
-    return TDT_OK;
+typedef enum verdict {
+  NOTHING_THERE,
+  TAKEN,    /* by another file: the next name may be free */
+  REPLACED, /* by another writer, after its name was looked up and before it was linked */
+  NO_LINKS, /* the file system has none */
+  FAILED,
+} verdict;
+
+/* Why `name` could not be linked as `kept`. */
+static verdict judge(int folder, const char *name, const char *kept, int cause) {
+  if (cause == EEXIST) {
+    return TAKEN;
   }
-  int cause = errno;
-  if ((cause == ENOENT || lacks_links(cause)) && !exists(folder, name)) {
-    kept[0] = '\0';
-    return TDT_OK;
+  if (cause != ENOENT && !lacks_links(cause)) {
+    return FAILED;
   }
-  if (cause == EEXIST || (lacks_links(cause) && exists(folder, kept))) {
-    *again = true;
-    return TDT_OK;
+  if (!exists(folder, name)) {
+    return NOTHING_THERE;
   }
-  if (lacks_links(cause)) {
-    return keep_copy(folder, name, kept, error);
+  if (cause == ENOENT) {
+    return REPLACED;
   }
-  return tdt__fail_system(error, TDT_EIO, cause, "cannot keep %s as %s", name, kept);
+  return exists(folder, kept) ? TAKEN : NO_LINKS;
 }
 
 /* Gives what is at `name` a second name, `kept`, "" if nothing is there. A link is kept as a link.
  */
 static tdt_status keep(int folder, const char *name, const char *keep_as, char kept[NAME_SIZE],
                        tdt_error *error) {
+  int cause = 0;
+  int number = 1;
   for (int attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
-    if (!kept_name(keep_as, attempt, kept)) {
+    if (!kept_name(keep_as, number, kept)) {
       return tdt__fail_system(error, TDT_EIO, ENAMETOOLONG, "cannot keep %s as %s", name, keep_as);
     }
-    bool again = false;
-    tdt_status status = keep_once(folder, name, kept, &again, error);
-    if (!again) {
-      return status;
+    if (linkat(folder, name, folder, kept, 0) == 0) {
+      return TDT_OK;
     }
+    cause = errno;
+    verdict why = judge(folder, name, kept, cause);
+    if (why == NOTHING_THERE) {
+      kept[0] = '\0';
+      return TDT_OK;
+    }
+    if (why == NO_LINKS) {
+      return keep_copy(folder, name, kept, error);
+    }
+    if (why == FAILED) {
+      break;
+    }
+    number += why == TAKEN ? 1 : 0;
   }
-  return tdt__fail_system(error, TDT_EIO, EEXIST, "cannot keep %s as %s", name, keep_as);
+  return tdt__fail_system(error, TDT_EIO, cause, "cannot keep %s as %s", name, kept);
 }
 
 /* The new file is complete as `temporary`; keeps the old one and puts the new one in its place. */
