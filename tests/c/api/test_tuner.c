@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* L01: the promises through public headers alone, and every status that a caller can meet. */
-#include <ftw.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../base/harness.h"
+#include "harness.h"
+#include "scratch.h"
 
 #include <tdtune/tdtune.h>
 
@@ -76,13 +76,10 @@ static int setup(void **state) {
   const char *const configs[] = {"{\"t\": 1}", "{\"t\": 2}", "{\"t\": 4}", "{\"t\": 8}"};
   const tdt_function function = {.name = "gemm"};
   world *w = calloc(1, sizeof *w);
-  const char *temporary = getenv("TMPDIR");
   if (w == NULL) {
     return -1;
   }
-  (void)snprintf(w->root, sizeof w->root, "%s/tdtune-api-XXXXXX",
-                 temporary != NULL ? temporary : "/tmp");
-  if (mkdtemp(w->root) == NULL || tdt_context_create(&w->context, NULL) != TDT_OK ||
+  if (!scratch_make(w->root, sizeof w->root) || tdt_context_create(&w->context, NULL) != TDT_OK ||
       tdt_space_create(configs, 4, &w->space, NULL) != TDT_OK ||
       tdt_tuner_create(w->context, &function, w->space, NULL, &w->tuner, NULL) != TDT_OK ||
       tdt_store_open(w->root, &w->store, NULL) != TDT_OK) {
@@ -102,20 +99,13 @@ static int setup(void **state) {
   return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *facts, int type, struct FTW *where) {
-  (void)facts;
-  (void)type;
-  (void)where;
-  return remove(path);
-}
-
 static int teardown(void **state) {
   world *w = *state;
   tdt_tuner_destroy(w->tuner);
   tdt_space_destroy(w->space);
   tdt_store_close(w->store);
   tdt_context_destroy(w->context);
-  (void)nftw(w->root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+  (void)scratch_clear(w->root);
   free(w);
   return 0;
 }

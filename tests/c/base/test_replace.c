@@ -2,10 +2,17 @@
 #include "harness.h"
 #include "scratch.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/file.h"
 
@@ -37,13 +44,13 @@ static void test_S02_replaced_file_is_private_and_whole(void **state) {
   assert_file(where, "record", "two!");
   assert_int_equal(replace(where, "record", "", NULL), TDT_OK);
   assert_file(where, "record", "");
-  assert_int_equal(scratch_count(where, ""), 1);
+  assert_int_equal(scratch_count(where->path, ""), 1);
 }
 
 static void test_S03_replaced_file_is_kept(void **state) {
   const scratch *where = *state;
   assert_int_equal(replace(where, "record", "one", "record-old"), TDT_OK);
-  assert_int_equal(scratch_count(where, ""), 1); /* there was nothing to keep */
+  assert_int_equal(scratch_count(where->path, ""), 1); /* there was nothing to keep */
   assert_int_equal(replace(where, "record", "two", "record-old"), TDT_OK);
   assert_file(where, "record-old", "one");
   /* A name that is taken gets a number. */
@@ -53,7 +60,7 @@ static void test_S03_replaced_file_is_kept(void **state) {
   assert_file(where, "record-old", "one");
   assert_file(where, "record-old-2", "two");
   assert_file(where, "record-old-3", "three");
-  assert_int_equal(scratch_count(where, ""), 4);
+  assert_int_equal(scratch_count(where->path, ""), 4);
 }
 
 static void test_S02_replace_puts_a_file_in_the_place_of_a_link(void **state) {
@@ -76,7 +83,7 @@ static void test_replace_fails_where_a_folder_is_in_the_way(void **state) {
   assert_int_equal(tdt__file_replace(where->folder, "record", "x", 1, NULL, &error), TDT_EIO);
   assert_contains(tdt_error_text(&error), "record");
   assert_int_equal(tdt__file_replace(where->folder, "record", "x", 1, "old", &error), TDT_EIO);
-  assert_int_equal(scratch_count(where, ""), 1);
+  assert_int_equal(scratch_count(where->path, ""), 1);
   tdt_error_clear(&error);
 }
 
@@ -87,7 +94,7 @@ static void test_replace_stays_in_its_folder(void **state) {
     assert_int_equal(replace(where, bad[i], "x", NULL), TDT_EIO);
     assert_int_equal(replace(where, "record", "x", bad[i]), TDT_EIO);
   }
-  assert_int_equal(scratch_count(where, ""), 0);
+  assert_int_equal(scratch_count(where->path, ""), 0);
 }
 
 static void test_kept_name_too_long_leaves_the_old_file(void **state) {
@@ -98,7 +105,7 @@ static void test_kept_name_too_long_leaves_the_old_file(void **state) {
   assert_int_equal(replace(where, "record", "old", NULL), TDT_OK);
   assert_int_equal(replace(where, "record", "new", name), TDT_EIO);
   assert_file(where, "record", "old");
-  assert_int_equal(scratch_count(where, ""), 1);
+  assert_int_equal(scratch_count(where->path, ""), 1);
 }
 
 /* A file is whole if every byte is the one that its length stands for. */
@@ -201,7 +208,7 @@ static void test_leftovers_of_killed_writers_go_when_they_are_old(void **state) 
   assert_int_equal(fstatat(where->folder, ".tmp-1-old", &facts, 0), -1);
   assert_file(where, ".tmp-1-new", "of a living writer");
   assert_file(where, "tmp-record", "old, but a record");
-  assert_int_equal(scratch_count(where, ""), 4);
+  assert_int_equal(scratch_count(where->path, ""), 4);
 }
 
 static void test_case_C2_many_writers_of_one_file(void **state) {
@@ -234,8 +241,9 @@ static void test_case_C2_many_writers_of_one_file(void **state) {
       assert_file(where, own, own);
     }
   }
-  assert_int_equal(scratch_count(where, "shared"), scratch_count(where, "shared-old") + 1);
-  assert_int_equal(scratch_count(where, ".tmp-"), 0);
+  assert_int_equal(scratch_count(where->path, "shared"),
+                   scratch_count(where->path, "shared-old") + 1);
+  assert_int_equal(scratch_count(where->path, ".tmp-"), 0);
 }
 
 #define with_scratch(test) cmocka_unit_test_setup_teardown(test, scratch_create, scratch_remove)

@@ -3,6 +3,10 @@
 #include "scratch.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 
@@ -155,7 +159,7 @@ static void test_case_E1_failed_replace_leaves_the_old_file_alone(void **state) 
       assert_contains(tdt_error_text(&error), failure->told);
       tdt_error_clear(&error);
       assert_file(where, "record", old_text);
-      if (scratch_count(where, "") != 1) {
+      if (scratch_count(where->path, "") != 1) {
         fail_msg("%s leaves a file", failure->what);
       }
     }
@@ -175,8 +179,24 @@ static void test_case_E1_failed_keeping_leaves_the_old_file_alone(void **state) 
     assert_contains(tdt_error_text(&error), "cannot keep record as old");
     tdt_error_clear(&error);
     assert_file(where, "record", old_text);
-    assert_int_equal(scratch_count(where, ""), 1);
+    assert_int_equal(scratch_count(where->path, ""), 1);
   }
+}
+
+/* A file that another writer replaces while it is being linked is not there any more, but its name
+ * is. */
+static void test_case_C2_replaced_while_it_is_being_kept(void **state) {
+  const scratch *where = *state;
+  arm(LINK, 1, 3, ENOENT);
+  assert_int_equal(replace(where, "old", NULL), TDT_OK);
+  assert_int_equal(fault.seen, 4);
+  disarm();
+  assert_file(where, "record", new_text);
+  assert_file(where, "old", old_text);
+  arm(LINK, 1, 1000000, ENOENT); /* it must not go on for ever */
+  assert_int_equal(replace(where, "old", NULL), TDT_EIO);
+  disarm();
+  assert_int_equal(scratch_count(where->path, ""), 2);
 }
 
 static void test_interrupted_calls_go_on(void **state) {
@@ -188,7 +208,7 @@ static void test_interrupted_calls_go_on(void **state) {
     assert_true(fault.seen > 0);
     disarm();
     assert_file(where, "record", new_text);
-    assert_int_equal(scratch_count(where, ""), 1);
+    assert_int_equal(scratch_count(where->path, ""), 1);
   }
 }
 
@@ -215,7 +235,7 @@ static void test_S03_old_file_is_copied_where_there_are_no_hard_links(void **sta
     disarm();
     assert_file(where, "record", new_text);
     assert_file(where, kept[i], text);
-    assert_int_equal(scratch_count(where, ""), i + 2);
+    assert_int_equal(scratch_count(where->path, ""), i + 2);
   }
 }
 
@@ -225,7 +245,7 @@ static void test_without_hard_links_nothing_there_is_nothing_to_keep(void **stat
   assert_int_equal(tdt__file_replace(where->folder, "fresh", "x", 1, "fresh-old", NULL), TDT_OK);
   disarm();
   assert_file(where, "fresh", "x");
-  assert_int_equal(scratch_count(where, "fresh"), 1);
+  assert_int_equal(scratch_count(where->path, "fresh"), 1);
 }
 
 #define with_record(test) cmocka_unit_test_setup_teardown(test, create_with_record, scratch_remove)
@@ -234,6 +254,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       with_record(test_case_E1_failed_replace_leaves_the_old_file_alone),
       with_record(test_case_E1_failed_keeping_leaves_the_old_file_alone),
+      with_record(test_case_C2_replaced_while_it_is_being_kept),
       with_record(test_interrupted_calls_go_on),
       with_record(test_case_C2_failures_after_the_rename_are_none),
       with_record(test_S03_old_file_is_copied_where_there_are_no_hard_links),

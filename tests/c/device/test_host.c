@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../base/harness.h"
+#include "harness.h"
 
 #include <tdtune/device.h>
 

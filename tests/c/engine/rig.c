@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "rig.h"
 
-#include <dirent.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
+
+#include "scratch.h"
 
 static tdt_status reserve(void *self, size_t n_marks, tdt_error *error) {
   rig *r = self;
@@ -130,10 +129,7 @@ int rig_setup(void **state) {
   if (r == NULL) {
     return -1;
   }
-  const char *temporary = getenv("TMPDIR");
-  (void)snprintf(r->root, sizeof r->root, "%s/tdtune-engine-XXXXXX",
-                 temporary != NULL ? temporary : "/tmp");
-  if (mkdtemp(r->root) == NULL || tdt_context_create(&r->context, NULL) != TDT_OK ||
+  if (!scratch_make(r->root, sizeof r->root) || tdt_context_create(&r->context, NULL) != TDT_OK ||
       tdt_store_open(r->root, &r->store, NULL) != TDT_OK) {
     return -1;
   }
@@ -147,20 +143,13 @@ int rig_setup(void **state) {
   return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *facts, int type, struct FTW *where) {
-  (void)facts;
-  (void)type;
-  (void)where;
-  return remove(path);
-}
-
 int rig_teardown(void **state) {
   rig *r = *state;
   tdt_tuner_destroy(r->tuner);
   tdt_space_destroy(r->space);
   tdt_store_close(r->store);
   tdt_context_destroy(r->context);
-  (void)nftw(r->root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+  (void)scratch_clear(r->root);
   free(r->log);
   free(r);
   (void)rig_fail(NULL, NULL, TDT_OK);
@@ -265,14 +254,6 @@ tdt_record *rig_record(rig *r, const char *key) {
 
 size_t rig_count_files(const rig *r, const char *part) {
   char path[512];
-  size_t count = 0;
   (void)snprintf(path, sizeof path, "%s/scale", r->root);
-  DIR *folder = opendir(path);
-  for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
-    count += strstr(entry->d_name, part) != NULL ? 1 : 0;
-  }
-  if (folder != NULL) {
-    (void)closedir(folder);
-  }
-  return count;
+  return scratch_count(path, part);
 }

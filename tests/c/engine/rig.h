@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "../base/harness.h"
+#include "harness.h"
 
 #include <tdtune/tdtune.h>
 

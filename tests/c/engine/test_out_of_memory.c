@@ -1,58 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * L03: every allocation of a whole resolve fails once, and from some allocation on all fail. The
- * linker puts the functions below in place of the allocator (--wrap), jansson gets them by hand.
- */
+/* L03: every allocation of a whole resolve fails once, and from some allocation on all fail. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <jansson.h>
-
+#include "memory.h"
 #include "rig.h"
-
-static struct {
-  long at; /* 0: never */
-  bool from_then_on;
-  long n_calls;
-} memory;
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *block, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *block, size_t size);
-char *__wrap_strdup(const char *text);
-
-static void arm(long at, bool from_then_on) {
-  memory.at = at;
-  memory.from_then_on = from_then_on;
-  memory.n_calls = 0;
-}
-
-static bool refuses(void) {
-  memory.n_calls++;
-  return memory.at > 0 &&
-         (memory.n_calls == memory.at || (memory.from_then_on && memory.n_calls > memory.at));
-}
-
-void *__wrap_malloc(size_t size) {
-  return refuses() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size) {
-  return refuses() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *block, size_t size) {
-  return refuses() ? NULL : __real_realloc(block, size);
-}
-
-char *__wrap_strdup(const char *text) {
-  size_t size = strlen(text) + 1;
-  char *copy = __wrap_malloc(size);
-  return copy != NULL ? memcpy(copy, text, size) : NULL;
-}
 
 /* Thousands of records are written: none has to outlive a power cut. */
 int __wrap_fsync(int file);
@@ -145,15 +97,15 @@ static void assert_nothing_lost(rig *r, const char *key) {
   tdt_record_destroy(record);
 }
 
-static tdt_status attempt(rig *r, const road *way, long at, bool from_then_on) {
+static tdt_status attempt(rig *r, const road *way, long at, bool from_then_on, bool *reached) {
   const tdt_choice untouched = {77, TDT_ORIGIN_FIRST, false};
   tdt_choice choice = untouched;
   tdt_error error = TDT_ERROR_INIT;
   size_t candidate = TDT_NONE;
   rig_reset_counters(r);
-  arm(at, from_then_on);
+  memory_arm(at, from_then_on);
   tdt_status status = tdt_tuner_resolve(r->tuner, &r->request, &choice, &error);
-  memory.at = 0;
+  *reached = memory_disarm();
   bool remembered = tdt_tuner_lookup(r->tuner, r->request.key, strlen(r->request.key), &candidate);
   if (status == TDT_OK) {
     assert_int_equal(choice.candidate, way->winner);
@@ -179,18 +131,17 @@ static void walk(rig *r, const road *way, bool from_then_on) {
   unsigned n_refused = 0;
   tdt_status status = TDT_OK;
   long at = 1 - step;
-  long n_calls;
+  bool reached;
   do {
     char key[32];
     at += step;
     (void)snprintf(key, sizeof key, "k%u", n_keys++);
     r->request.key = key;
     way->prepare(r);
-    status = attempt(r, way, at, from_then_on);
-    n_calls = memory.n_calls;
+    status = attempt(r, way, at, from_then_on, &reached);
     n_refused += status == TDT_ENOMEM ? 1 : 0;
     assert_nothing_lost(r, key);
-  } while (n_calls >= at);
+  } while (reached);
   assert_int_equal(status, way->expected); /* the last one had all it asked for */
   assert_true(n_refused > 0);
 }
@@ -245,9 +196,9 @@ static void test_L03_creation(void **state) {
   tdt_status status;
   do {
     tdt_error error = TDT_ERROR_INIT;
-    arm(++at, false);
+    memory_arm(++at, false);
     status = create_all(&error);
-    memory.at = 0;
+    (void)memory_disarm();
     assert_true(status == TDT_OK || status == TDT_ENOMEM);
     assert_int_equal(error.code, status);
     tdt_error_clear(&error);
@@ -260,6 +211,6 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_L03_resolve, setup, rig_teardown),
       cmocka_unit_test(test_L03_creation),
   };
-  json_set_alloc_funcs(__wrap_malloc, free);
+  memory_give_to_jansson();
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

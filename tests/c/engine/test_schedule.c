@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../base/harness.h"
+#include "harness.h"
 
 #include "engine/schedule.h"
 

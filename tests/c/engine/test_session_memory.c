@@ -1,67 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * L03: every allocation of a session fails once, and from some allocation on all fail, on one rank
- * alone too. The linker puts the functions below in place of the allocator (--wrap).
+ * alone too.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "memory.h"
 #include "session_world.h"
-
-/* Of the calling thread. */
-static _Thread_local struct {
-  bool armed;
-  bool from_then_on;
-  long at;
-  long n_calls;
-} memory;
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *block, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *block, size_t size);
-char *__wrap_strdup(const char *text);
-
-static bool refuses(void) {
-  if (!memory.armed) {
-    return false;
-  }
-  memory.n_calls++;
-  return memory.n_calls == memory.at || (memory.from_then_on && memory.n_calls > memory.at);
-}
-
-void *__wrap_malloc(size_t size) {
-  return refuses() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size) {
-  return refuses() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *block, size_t size) {
-  return refuses() ? NULL : __real_realloc(block, size);
-}
-
-char *__wrap_strdup(const char *text) {
-  size_t size = strlen(text) + 1;
-  char *copy = __wrap_malloc(size);
-  return copy != NULL ? memcpy(copy, text, size) : NULL;
-}
-
-static void arm(long at, bool from_then_on) {
-  memory.armed = true;
-  memory.at = at;
-  memory.from_then_on = from_then_on;
-  memory.n_calls = 0;
-}
-
-/* Whether the allocation that was to fail was reached. */
-static bool disarm(void) {
-  memory.armed = false;
-  return memory.n_calls >= memory.at;
-}
 
 static void ignore_line(void *user, tdt_log_level level, const char *message) {
   (void)user;
@@ -101,9 +47,9 @@ static void try_one(long at, bool from_then_on, bool *reached) {
   stage s;
   assert_int_equal(stage_open(&s), 0);
   set_up(&s);
-  arm(at, from_then_on);
+  memory_arm(at, from_then_on);
   tdt_status status = stage_run(&s);
-  *reached = disarm();
+  *reached = memory_disarm();
   /* An allocation for a log line or a sentence may fail without harm. */
   if (status != TDT_OK) {
     assert_true(*reached);
@@ -139,13 +85,13 @@ static bool was_reached;
 
 static void begins(const rank *me) {
   if (me->number == 1) {
-    arm(fails_at, false);
+    memory_arm(fails_at, false);
   }
 }
 
 static void ends(const rank *me) {
   if (me->number == 1) {
-    was_reached = disarm();
+    was_reached = memory_disarm();
   }
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../base/harness.h"
+#include "harness.h"
 
 #include <tdtune/tdtune.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "../base/harness.h"
+#include "harness.h"
 
 #include <tdtune/group.h>
 

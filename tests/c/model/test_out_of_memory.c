@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness.h"
+#include "memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,73 +15,8 @@
 #include "model/record.h"
 #include "model/space.h"
 
-/*
- * L03: out of memory anywhere is an error code, and nothing is lost. The linker puts these in place
- * of the allocator (--wrap), jansson gets them by hand. Allocation number `at` fails, alone or with
- * all after it; what is not given back is counted.
- */
-
-static struct {
-  long at; /* 0: never */
-  bool from_then_on;
-  long n_calls;
-  long n_live;
-} memory;
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *block, size_t size);
-void __real_free(void *block);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *block, size_t size);
-char *__wrap_strdup(const char *text);
-void __wrap_free(void *block);
-
-static void arm(long at, bool from_then_on) {
-  memory.at = at;
-  memory.from_then_on = from_then_on;
-  memory.n_calls = 0;
-}
-
-static bool refuses(void) {
-  memory.n_calls++;
-  return memory.at > 0 &&
-         (memory.n_calls == memory.at || (memory.from_then_on && memory.n_calls > memory.at));
-}
-
-static void *counted(void *block) {
-  memory.n_live += block != NULL;
-  return block;
-}
-
-void *__wrap_malloc(size_t size) {
-  return refuses() ? NULL : counted(__real_malloc(size));
-}
-
-void *__wrap_calloc(size_t n, size_t size) {
-  return refuses() ? NULL : counted(__real_calloc(n, size));
-}
-
-void *__wrap_realloc(void *block, size_t size) {
-  if (refuses()) {
-    return NULL;
-  }
-  void *moved = __real_realloc(block, size);
-  memory.n_live += block == NULL && moved != NULL;
-  return moved;
-}
-
-char *__wrap_strdup(const char *text) {
-  size_t size = strlen(text) + 1;
-  char *copy = __wrap_malloc(size);
-  return copy != NULL ? memcpy(copy, text, size) : NULL;
-}
-
-void __wrap_free(void *block) {
-  memory.n_live -= block != NULL;
-  __real_free(block);
-}
+/* L03: out of memory anywhere is an error code, and nothing is lost. Allocation number `at` fails,
+ * alone or with all after it; what is not given back is counted. */
 
 /*
  * Tokens of the JSON texts are short on purpose: jansson does not notice a failed allocation for
@@ -210,18 +146,17 @@ static tdt_status build_text(tdt_error *error) {
 }
 
 static void run_until_it_succeeds(tdt_status (*scenario)(tdt_error *), bool from_then_on) {
-  long live_before = memory.n_live;
+  long live_before = memory_live();
   for (long at = 1;; at++) {
     tdt_error error = TDT_ERROR_INIT;
-    arm(at, from_then_on);
+    memory_arm(at, from_then_on);
     tdt_status status = scenario(&error);
-    bool refused = memory.n_calls >= at;
-    memory.at = 0;
+    bool refused = memory_disarm();
     if (status != (refused ? TDT_ENOMEM : TDT_OK)) {
       fail_msg("allocation %ld: %s, %s", at, tdt_status_name(status), tdt_error_text(&error));
     }
     tdt_error_clear(&error);
-    assert_int_equal(memory.n_live, live_before);
+    assert_int_equal(memory_live(), live_before);
     if (!refused) {
       assert_true(at > 1);
       return;
@@ -249,9 +184,9 @@ static void test_L03_long_sentence_is_cut_where_there_is_no_memory(void **state)
   }
   for (size_t lead = 0; lead < 3; lead++) {
     tdt_error error = TDT_ERROR_INIT;
-    arm(1, true);
+    memory_arm(1, true);
     assert_int_equal(tdt_error_set(&error, TDT_EIO, "%.*s%s", (int)lead, "xx", words), TDT_EIO);
-    memory.at = 0;
+    (void)memory_disarm();
     const char *text = tdt_error_text(&error);
     size_t size = strlen(text);
     assert_null(error.long_text);
@@ -270,12 +205,12 @@ static void test_L03_timing_is_left_alone(void **state) {
   tdt__timing from = TDT__TIMING_INIT;
   assert_int_equal(tdt__timing_set_samples(&timing, samples, 2, TDT_STATISTIC_MEAN, NULL), TDT_OK);
   assert_int_equal(tdt__timing_set_samples(&from, others, 2, TDT_STATISTIC_MEAN, NULL), TDT_OK);
-  arm(1, true);
+  memory_arm(1, true);
   assert_int_equal(tdt__timing_set_samples(&timing, others, 2, TDT_STATISTIC_MEAN, NULL),
                    TDT_ENOMEM);
   assert_int_equal(tdt__timing_set_failed(&timing, "reason", NULL), TDT_ENOMEM);
   assert_int_equal(tdt__timing_copy(&from, &timing, NULL), TDT_ENOMEM);
-  memory.at = 0;
+  (void)memory_disarm();
   assert_int_equal(timing.outcome, TDT_OUTCOME_TIMED);
   assert_true(timing.time_ms == 1.5);
   assert_memory_equal(timing.samples_ms, samples, sizeof samples);
@@ -299,13 +234,13 @@ static void test_json_text_is_ours_whatever_jansson_allocates_with(void **state)
   json_set_alloc_funcs(tagged_malloc, tagged_free);
   char *canonical = NULL;
   assert_int_equal(tdt__json_canonical("{\"b\":1, \"a\":[]}", "it", &canonical, NULL), TDT_OK);
-  json_set_alloc_funcs(__wrap_malloc, __wrap_free);
+  memory_give_to_jansson();
   assert_string_equal(canonical, "{\"a\":[],\"b\":1}");
   free(canonical);
 }
 
 int main(void) {
-  json_set_alloc_funcs(__wrap_malloc, __wrap_free);
+  memory_give_to_jansson();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_L03_out_of_memory_is_a_code_and_loses_nothing),
       cmocka_unit_test(test_L03_long_sentence_is_cut_where_there_is_no_memory),

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fixture.h"
 
-#include <dirent.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,28 +8,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "scratch.h"
+
 #include "model/identity.h"
 
 static char folder[4096];
 
 int make_folder(void **state) {
   (void)state;
-  const char *root = getenv("TMPDIR");
-  (void)snprintf(folder, sizeof folder, "%s/tdtune-test-XXXXXX",
-                 root != NULL && root[0] != '\0' ? root : "/tmp");
-  return mkdtemp(folder) == NULL ? -1 : 0;
-}
-
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where) {
-  (void)status;
-  (void)kind;
-  (void)where;
-  return remove(path);
+  return scratch_make(folder, sizeof folder) ? 0 : -1;
 }
 
 int remove_folder(void **state) {
   (void)state;
-  return nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+  return scratch_clear(folder) ? 0 : -1;
 }
 
 const char *in_folder(const char *format, ...) {
@@ -66,20 +56,6 @@ char *read_file(const char *path, size_t *size) {
 bool exists(const char *path) {
   struct stat status;
   return lstat(path, &status) == 0;
-}
-
-size_t count_names(const char *path, const char *part) {
-  DIR *entries = opendir(path);
-  if (entries == NULL) {
-    return 0;
-  }
-  size_t count = 0;
-  for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
-    count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-             strstr(entry->d_name, part) != NULL;
-  }
-  (void)closedir(entries);
-  return count;
 }
 
 tdt_identity identity_of(const char *name, const char *key) {

@@ -2,15 +2,11 @@
 #ifndef TDT_TEST_STORE_FIXTURE_H
 #define TDT_TEST_STORE_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
-#include <cmocka.h>
+#include "harness.h"
 
 #include <tdtune/store.h>
 
@@ -27,8 +23,6 @@ const char *in_folder(const char *format, ...) __attribute__((format(printf, 1, 
 void write_file(const char *path, const void *data, size_t size);
 char *read_file(const char *path, size_t *size);
 bool exists(const char *path);
-/* How many names in a folder contain `part`. */
-size_t count_names(const char *folder, const char *part);
 
 tdt_identity identity_of(const char *name, const char *key);
 

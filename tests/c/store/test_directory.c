@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fixture.h"
+#include "scratch.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -56,7 +57,7 @@ static void test_S01_one_file_per_key(void **state) {
   assert_string_equal(path, in_folder("s/scale/%s.json", digest));
   save_record(store, &one, 1);
   save_record(store, &two, 2);
-  assert_int_equal(count_names(in_folder("s/scale"), ""), 2);
+  assert_int_equal(scratch_count(in_folder("s/scale"), ""), 2);
   assert_true(exists(path));
   assert_loads(store, &one, 1);
   assert_loads(store, &two, 2);
@@ -155,7 +156,7 @@ static void test_S02_links_are_not_followed(void **state) {
   assert_non_null(strstr(tdt_error_text(&error), in_folder("s")));
   tdt_error_clear(&error);
   assert_loads(elsewhere, &identity, 1);
-  assert_int_equal(count_names(in_folder("elsewhere/scale"), ""), 1);
+  assert_int_equal(scratch_count(in_folder("elsewhere/scale"), ""), 1);
 
   /* The root itself may be one. */
   tdt_store *linked = NULL;
@@ -175,11 +176,11 @@ static void test_S03_what_was_replaced_is_kept(void **state) {
   tdt_identity identity = identity_of("scale", "");
   for (unsigned seed = 1; seed <= 5; seed++) {
     save_record(store, &identity, seed);
-    assert_int_equal(count_names(in_folder("s/scale"), ".json-"), seed - 1);
+    assert_int_equal(scratch_count(in_folder("s/scale"), ".json-"), seed - 1);
   }
   assert_loads(store, &identity, 5);
-  assert_int_equal(count_names(in_folder("s/scale"), ""), 5);
-  assert_int_equal(count_names(in_folder("s/scale"), ".json-20"), 4);
+  assert_int_equal(scratch_count(in_folder("s/scale"), ""), 5);
+  assert_int_equal(scratch_count(in_folder("s/scale"), ".json-20"), 4);
   tdt_store_close(store);
 }
 
@@ -194,11 +195,11 @@ static void assert_replaceable(tdt_store *store, const tdt_identity *identity) {
   assert_int_equal(lstat(path, &after), 0);
   assert_true(before.st_ino == after.st_ino && before.st_size == after.st_size &&
               before.st_mtim.tv_nsec == after.st_mtim.tv_nsec);
-  size_t kept = count_names(in_folder("s/scale"), ".json-");
+  size_t kept = scratch_count(in_folder("s/scale"), ".json-");
   save_record(store, identity, 9);
   assert_loads(store, identity, 9);
-  assert_int_equal(count_names(in_folder("s/scale"), ".json-"), kept + 1);
-  assert_int_equal(count_names(in_folder("s/scale"), ".tmp"), 0);
+  assert_int_equal(scratch_count(in_folder("s/scale"), ".json-"), kept + 1);
+  assert_int_equal(scratch_count(in_folder("s/scale"), ".tmp"), 0);
   assert_int_equal(unlink(path), 0);
   free(path);
 }
@@ -314,8 +315,8 @@ static void test_S06_nothing_outside_the_store(void **state) {
     tdt_identity identity = identity_of(names[i], "");
     assert_loads(store, &identity, (unsigned)i + 1);
   }
-  assert_int_equal(count_names(in_folder("."), ""), 1);
-  assert_int_equal(count_names(in_folder("s"), ""), N);
+  assert_int_equal(scratch_count(in_folder("."), ""), 1);
+  assert_int_equal(scratch_count(in_folder("s"), ""), N);
   tdt_store_close(store);
 }
 
@@ -325,7 +326,7 @@ static void test_files_beside_a_record(void **state) {
   tdt_identity identity = identity_of("scale", "");
   assert_int_equal(tdt__store_save_beside(store, &identity, "log-1", "line\n", NULL), TDT_OK);
   assert_int_equal(tdt__store_save_beside(store, &identity, "log-1", "other\n", NULL), TDT_OK);
-  assert_int_equal(count_names(in_folder("s/scale"), ""), 1);
+  assert_int_equal(scratch_count(in_folder("s/scale"), ""), 1);
   char digest[TDT_DIGEST_SIZE];
   assert_int_equal(tdt_identity_digest(&identity, digest, NULL), TDT_OK);
   size_t size;

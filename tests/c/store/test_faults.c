@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "faults.h"
 #include "fixture.h"
+#include "scratch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -63,7 +64,7 @@ static void test_case_E1_full_disk(void **state) {
       }
       assert_non_null(strstr(tdt_error_text(&error), strerror(causes[j])));
       assert_non_null(strstr(tdt_error_text(&error), in_folder("s")));
-      assert_int_equal(count_names(in_folder("s/scale"), ""), 1);
+      assert_int_equal(scratch_count(in_folder("s/scale"), ""), 1);
       tdt_error_clear(&error);
     }
   }
@@ -88,7 +89,7 @@ static void test_case_E1_no_room_for_folders(void **state) {
       assert_int_equal(mkdir(in_folder("s"), 0700), 0);
     }
   }
-  assert_int_equal(count_names(in_folder("s"), ""), 0);
+  assert_int_equal(scratch_count(in_folder("s"), ""), 0);
   tdt_record_destroy(record);
   tdt_store_close(store);
 }
@@ -130,8 +131,8 @@ static void test_case_C2_busy_once_while_saving(void **state) {
                  tdt_status_name(status));
       }
       assert_intact(store, seed);
-      assert_int_equal(count_names(in_folder("s/scale"), ".tmp"), 0);
-      assert_int_equal(count_names(in_folder("s/scale"), ".json-"), seed - 1);
+      assert_int_equal(scratch_count(in_folder("s/scale"), ".tmp"), 0);
+      assert_int_equal(scratch_count(in_folder("s/scale"), ".json-"), seed - 1);
     }
   }
   tdt_store_close(store);
@@ -352,7 +353,7 @@ static void test_L03_writing_beside_and_locking(void **state) {
   run_out_of_memory(attempt_beside, store);
   run_out_of_memory(attempt_lock, store);
   assert_intact(store, 1);
-  assert_int_equal(count_names(in_folder("s/scale"), ".tmp"), 0);
+  assert_int_equal(scratch_count(in_folder("s/scale"), ".tmp"), 0);
   tdt_store_close(store);
 }
 
@@ -384,9 +385,9 @@ typedef struct saving {
 /* Where it fails, nothing is left over. */
 static tdt_status attempt_save(void *with, tdt_error *error) {
   const saving *self = with;
-  size_t n_before = count_names(in_folder("s/scale"), "");
+  size_t n_before = scratch_count(in_folder("s/scale"), "");
   tdt_status status = tdt_store_save(self->store, self->record, error);
-  assert_int_equal(count_names(in_folder("s/scale"), ""), n_before + (status == TDT_OK));
+  assert_int_equal(scratch_count(in_folder("s/scale"), ""), n_before + (status == TDT_OK));
   return status;
 }
 
@@ -397,7 +398,7 @@ static void test_L03_saving(void **state) {
   run_out_of_memory(attempt_save, &with);
   assert_intact(store, 1);
   /* Both rounds saved once in the end. */
-  assert_int_equal(count_names(in_folder("s/scale"), ""), 3);
+  assert_int_equal(scratch_count(in_folder("s/scale"), ""), 3);
   tdt_record_destroy(with.record);
   tdt_store_close(store);
 }
@@ -452,8 +453,8 @@ static void test_L03_saying_it_twice_is_better_than_never(void **state) {
 
 /*
  * jansson's own allocations. Its reader grows the text of a token without looking whether that
- * worked (its issue 362), so those sizes, powers of two, are left out: where such a one fails alone,
- * nobody can tell.
+ * worked (its issue 362), so those sizes, powers of two, are left out: where such a one fails
+ * alone, nobody can tell.
  */
 static unsigned json_countdown;
 

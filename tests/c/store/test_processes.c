@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fixture.h"
+#include "scratch.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -101,9 +102,9 @@ static void test_case_C2_many_writers(void **state) {
   }
   assert_int_not_equal(load(store, "shared"), 0);
   const char *folder = in_folder("a/b/s/scale");
-  size_t n_kept = count_names(folder, ".json-");
-  assert_int_equal(count_names(folder, ".json") - n_kept, N_WRITERS * N_KEYS + 1);
-  assert_int_equal(count_names(folder, ".tmp"), 0);
+  size_t n_kept = scratch_count(folder, ".json-");
+  assert_int_equal(scratch_count(folder, ".json") - n_kept, N_WRITERS * N_KEYS + 1);
+  assert_int_equal(scratch_count(folder, ".tmp"), 0);
   tdt_store_close(store);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fixture.h"
+#include "scratch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -186,7 +187,7 @@ static void test_case_E1_a_temporary_folder_open_to_others(void **state) {
   for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
     assert_int_equal(chmod(folder, modes[i]), 0);
     assert_unusable(store);
-    assert_int_equal(count_names(folder, ""), 0);
+    assert_int_equal(scratch_count(folder, ""), 0);
   }
   assert_int_equal(chmod(folder, 0700), 0);
   assert_true(saves(store, TDT_OK));
@@ -205,7 +206,7 @@ static void test_case_E1_a_link_in_the_temporary_folder(void **state) {
   assert_int_equal(symlink("../target", in_folder("tdtune-%lu/autotune", (unsigned long)geteuid())),
                    0);
   assert_unusable(store);
-  assert_int_equal(count_names(in_folder("target"), ""), 0);
+  assert_int_equal(scratch_count(in_folder("target"), ""), 0);
   tdt_store_close(store);
 }
 
@@ -219,7 +220,7 @@ static void test_case_E1_somebody_elses_temporary_folder(void **state) {
   assert_int_equal(mkdir(folder, 0700), 0);
   assert_int_equal(chown(folder, UNKNOWN_USER, UNKNOWN_USER), 0);
   assert_unusable(store);
-  assert_int_equal(count_names(folder, ""), 0);
+  assert_int_equal(scratch_count(folder, ""), 0);
   tdt_store_close(store);
 }
 
@@ -274,8 +275,8 @@ static void test_case_E1_a_folder_that_is_read_only(void **state) {
   assert_int_equal(chmod(in_folder("locked/scale"), 0555), 0);
   assert_int_equal(chmod(in_folder("locked"), 0555), 0);
   assert_true(in_child(in_read_only_folders, NULL));
-  assert_int_equal(count_names(in_folder("locked"), ""), 1);
-  assert_int_equal(count_names(in_folder("locked/scale"), ""), 1);
+  assert_int_equal(scratch_count(in_folder("locked"), ""), 1);
+  assert_int_equal(scratch_count(in_folder("locked/scale"), ""), 1);
   assert_int_equal(chmod(in_folder("locked"), 0700), 0);
   assert_int_equal(chmod(in_folder("locked/scale"), 0700), 0);
   free(path);

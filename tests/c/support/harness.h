@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include <string.h>
+
 #define N_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 /* That `part` stands somewhere in `text`; prints both where it does not. */
