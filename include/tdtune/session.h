@@ -100,9 +100,10 @@ typedef struct tdt_launch {
    * candidate a failed one, with the error's text as its reason. */
   tdt_status (*launch)(void *user, size_t candidate, tdt_error *error);
   /* Called right before each launch() and outside of the time that is taken, to prepare what the
-   * candidate works on; `timed` says whether that launch is a timed one. A failure counts like one
-   * of launch(), which is then not called. NULL: nothing to prepare. */
-  tdt_status (*before)(void *user, size_t candidate, bool timed, tdt_error *error);
+   * candidate works on; `marked` says whether there will be marks around that launch: it is a timed
+   * one, or a warm-up, which is done like one. A failure counts like one of launch(), which is then
+   * not called. NULL: nothing to prepare. */
+  tdt_status (*before)(void *user, size_t candidate, bool marked, tdt_error *error);
 } tdt_launch;
 
 /*

@@ -191,7 +191,7 @@ PyDoc_STRVAR(run_doc, "run($self, outer, /)\n--\n\n"
                       "what that last call returned.");
 PyDoc_STRVAR(launch_doc, "launch($self, tunable, job, /)\n--\n\n"
                          "Run one candidate, from inside the outer function, with "
-                         "job.before(candidate, timed) and job.launch(candidate).");
+                         "job.before(candidate, marked) and job.launch(candidate).");
 
 static PyMethodDef session_methods[] = {
     {"run", session_run, METH_O, run_doc},

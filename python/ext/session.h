@@ -37,7 +37,7 @@ typedef struct Launch {
 
 /* The engine's callbacks; `user` is the session, and for launches a Launch. */
 tdt_status session_on_outer(void *user, tdt_error *error);
-tdt_status session_on_before(void *user, size_t candidate, bool timed, tdt_error *error);
+tdt_status session_on_before(void *user, size_t candidate, bool marked, tdt_error *error);
 tdt_status session_on_launch(void *user, size_t candidate, tdt_error *error);
 void session_on_log(void *user, tdt_log_level level, const char *message);
 void session_on_decided(void *user, const tdt_session_tuning *tuning);

@@ -27,10 +27,10 @@ tdt_status session_on_outer(void *user, tdt_error *error) {
 
 /* Calls a method of the job; its failure is the candidate's. */
 static tdt_status call_job(const Launch *launch, const char *format, const char *method,
-                           size_t candidate, bool timed, tdt_error *error) {
+                           size_t candidate, bool marked, tdt_error *error) {
   Miss *miss = &launch->session->miss;
   PyObject *done = PyObject_CallMethod(launch->job, method, format, (Py_ssize_t)candidate,
-                                       timed ? Py_True : Py_False);
+                                       marked ? Py_True : Py_False);
   if (done == NULL) {
     return miss_fail(miss, error);
   }
@@ -38,11 +38,11 @@ static tdt_status call_job(const Launch *launch, const char *format, const char 
   return TDT_OK;
 }
 
-tdt_status session_on_before(void *user, size_t candidate, bool timed, tdt_error *error) {
+tdt_status session_on_before(void *user, size_t candidate, bool marked, tdt_error *error) {
   const Launch *launch = user;
   miss_enter(&launch->session->miss);
   tdt_status status = miss_stopped(&launch->session->miss, error);
-  return status != TDT_OK ? status : call_job(launch, "nO", "before", candidate, timed, error);
+  return status != TDT_OK ? status : call_job(launch, "nO", "before", candidate, marked, error);
 }
 
 tdt_status session_on_launch(void *user, size_t candidate, tdt_error *error) {

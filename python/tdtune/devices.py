@@ -47,9 +47,14 @@ class Place:
         return accelerator_hardware(self._module, self._kind, self._index)
 
     def reserve(self, n: int) -> None:
-        """Make the marks 0 to n-1 usable."""
+        """Make the marks 0 to n-1 usable.
+
+        Each is recorded once: torch makes an event when it is recorded first, and that should not
+        happen between two marks.
+        """
         while len(self._events) < n:
             self._events.append(self._module.Event(enable_timing=True))
+            self.mark(len(self._events) - 1)
 
     def mark(self, i: int) -> None:
         """Mark "here" on the current stream; return at once."""

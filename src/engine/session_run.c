@@ -92,9 +92,9 @@ typedef struct attempt {
   bool ends;         /* the failure ends the pass */
 } attempt;
 
-static tdt_status prepare(const tdt_launch *launch, size_t candidate, bool timed,
+static tdt_status prepare(const tdt_launch *launch, size_t candidate, bool marked,
                           tdt_error *reason) {
-  return launch->before == NULL ? TDT_OK : launch->before(launch->user, candidate, timed, reason);
+  return launch->before == NULL ? TDT_OK : launch->before(launch->user, candidate, marked, reason);
 }
 
 static attempt launch_marked(const tdt__job *job, size_t candidate, size_t mark,
@@ -120,11 +120,14 @@ static attempt launch_marked(const tdt__job *job, size_t candidate, size_t mark,
 
 tdt_status tdt__session_try(const tdt__job *job, size_t candidate, bool *ran, tdt_error *error) {
   tdt_session *session = job->session;
-  const bool timed = job->slot.kind == TDT__STEP_TIMED && job->slot.candidate == candidate;
+  /* A warm-up is marked, too, so that all that is done for the first time is done before time
+   * counts; nobody reads its time. A stand-in is none of either. */
+  const bool own_turn = job->slot.kind != TDT__STEP_DONE && job->slot.candidate == candidate;
+  const bool timed = own_turn && job->slot.kind == TDT__STEP_TIMED;
   size_t index = 0;
   size_t mark = TDT_NONE;
   *ran = false;
-  tdt_status status = timed ? take_marks(session, &mark, error) : TDT_OK;
+  tdt_status status = own_turn ? take_marks(session, &mark, error) : TDT_OK;
   if (status == TDT_OK) {
     status = note_run(job, candidate, &index, error);
   }
@@ -137,7 +140,7 @@ tdt_status tdt__session_try(const tdt__job *job, size_t candidate, bool *ran, td
   *ran = made.ran;
   if (made.status == TDT_OK) {
     job->site->last_good = candidate;
-    session->runs[index].mark = mark;
+    session->runs[index].mark = timed ? mark : TDT_NONE;
     tdt_error_clear(&reason);
   } else {
     session->runs[index].kind = TDT__RUN_FAILED;

@@ -38,8 +38,8 @@ class Job:
         self._copies: dict[str, Any] = {}
         self.result: Any = None
 
-    def before(self, candidate: int, timed: bool) -> None:
-        """Prepare a launch."""
+    def before(self, candidate: int, marked: bool) -> None:
+        """Prepare a launch; a marked one is timed, or a warm-up that is done like one."""
         if self._call is not None:
             self._undo(RuntimeError("it was not launched"))
         self._call = ask.call(
@@ -53,7 +53,7 @@ class Job:
         if not self._has_post_hook():
             kept = named(self._autotuner, "restore_value", self._values)
             self._copies = {name: value.clone() for name, value in kept.items()}
-        if timed and self._place is not None:
+        if marked and self._place is not None:
             self._place.clear_cache()
 
     def launch(self, candidate: int) -> None:
