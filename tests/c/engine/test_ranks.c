@@ -7,6 +7,8 @@
 
 #include "rig.h"
 
+#include "store/directory.h"
+
 enum { N_RANKS = 2 };
 
 typedef struct exchange {
@@ -207,6 +209,26 @@ static void test_a_stored_result_needs_no_exchange(void **state) {
   }
 }
 
+static tdt_status never_wait(void *user, tdt_error *error) {
+  (void)user;
+  return tdt_error_set(error, TDT_ESTOPPED, "it waits");
+}
+
+/* Another process has the key's lock: a rank that waited would keep the others waiting. */
+static void test_S04_ranks_wait_for_no_process(void **state) {
+  rank *ranks = *state;
+  const tdt_identity identity = rig_identity(ranks[0].r, "k");
+  tdt__file_lock lock = TDT__FILE_LOCK_INIT;
+  bool taken = false;
+  assert_int_equal(tdt__store_lock_try(ranks[0].r->store, &identity, &lock, &taken, NULL), TDT_OK);
+  assert_true(taken);
+  ranks[0].r->request.poll = never_wait;
+  ranks[1].r->request.poll = never_wait;
+  run(ranks);
+  assert_winner(ranks, 1);
+  tdt__file_unlock(&lock);
+}
+
 #define RANKS_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void) {
@@ -218,6 +240,7 @@ int main(void) {
       RANKS_TEST(test_R04_none_works_on_all_ranks),
       RANKS_TEST(test_a_group_that_fails_ends_the_tuning),
       RANKS_TEST(test_a_stored_result_needs_no_exchange),
+      RANKS_TEST(test_S04_ranks_wait_for_no_process),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
 /* Tunings inside tunings, on one thread. */
 #include "rig.h"
 
+#include "store/directory.h"
+
 typedef struct inner {
   rig *r;     /* the outer world */
   rig *other; /* another tuner's world */
@@ -97,6 +99,31 @@ static void test_F22_a_stop_inside_ends_the_outer_one_too(void **state) {
   assert_int_equal(rig_teardown(&second), 0);
 }
 
+static tdt_status never_wait(void *user, tdt_error *error) {
+  (void)user;
+  return tdt_error_set(error, TDT_ESTOPPED, "it waits");
+}
+
+/* The process that it would wait for may wait for the outer key. */
+static void test_S04_a_call_inside_a_tuning_waits_for_no_process(void **state) {
+  void *second = NULL;
+  assert_int_equal(rig_setup(&second), 0);
+  inner i = {.r = *state, .other = second};
+  const tdt_identity identity = {.function = {.name = "inner"}, .key = "inner key"};
+  tdt__file_lock lock = TDT__FILE_LOCK_INIT;
+  bool taken = false;
+  share_context(i.r, i.other);
+  i.other->request.key = identity.key;
+  i.other->request.poll = never_wait;
+  assert_int_equal(tdt__store_lock_try(i.other->store, &identity, &lock, &taken, NULL), TDT_OK);
+  assert_true(taken);
+  use(&i, call_other, NULL);
+  (void)rig_resolve(i.r, "k");
+  assert_int_equal(i.other->n_launched, 45);
+  tdt__file_unlock(&lock);
+  assert_int_equal(rig_teardown(&second), 0);
+}
+
 #define RIG_TEST(test) cmocka_unit_test_setup_teardown(test, rig_setup, rig_teardown)
 
 int main(void) {
@@ -105,6 +132,7 @@ int main(void) {
       RIG_TEST(test_F22_a_call_inside_prune),
       RIG_TEST(test_F22_tuned_functions_call_tuned_functions),
       RIG_TEST(test_F22_a_stop_inside_ends_the_outer_one_too),
+      RIG_TEST(test_S04_a_call_inside_a_tuning_waits_for_no_process),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,7 +156,8 @@ typedef struct prepared {
   unsigned n_before;
   unsigned n_marked;
   bool out_of_order;
-  size_t ready; /* the candidate that was prepared, TDT_NONE: none */
+  size_t ready;      /* the candidate that was prepared, TDT_NONE: none */
+  tdt_status status; /* of candidate 1, which cannot be */
 } prepared;
 
 static tdt_status before(void *user, size_t candidate, bool marked, tdt_error *error) {
@@ -166,7 +167,7 @@ static tdt_status before(void *user, size_t candidate, bool marked, tdt_error *e
   p->n_marked += marked ? 1 : 0;
   p->s->now_ms += 1000.0;
   if (candidate == 1) {
-    return tdt_error_set(error, TDT_EIO, "cannot be prepared");
+    return tdt_error_set(error, p->status, "cannot be prepared");
   }
   p->ready = candidate;
   return TDT_OK;
@@ -191,7 +192,7 @@ static tdt_status outer_prepared(void *user, tdt_error *error) {
 
 static void test_C08_candidates_are_prepared_outside_of_the_timed_part(void **state) {
   stage *s = *state;
-  prepared p = {.s = s, .ready = TDT_NONE};
+  prepared p = {.s = s, .ready = TDT_NONE, .status = TDT_EIO};
   stage_act *act = stage_add(s, "copy", "k", 3, (double[]){0, 0, 0});
   assert_int_equal(tdt_session_create(&s->options, &s->session, NULL), TDT_OK);
   assert_int_equal(tdt_session_run(s->session, outer_prepared, &p, &s->error), TDT_OK);
@@ -206,6 +207,17 @@ static void test_C08_candidates_are_prepared_outside_of_the_timed_part(void **st
   assert_string_equal(tuning.candidates[1].error, "cannot be prepared");
 }
 
+static void test_F13_stopped_while_it_prepares(void **state) {
+  stage *s = *state;
+  prepared p = {.s = s, .ready = TDT_NONE, .status = TDT_ESTOPPED};
+  (void)stage_add(s, "copy", "k", 3, (double[]){0, 0, 0});
+  assert_int_equal(tdt_session_create(&s->options, &s->session, NULL), TDT_OK);
+  assert_int_equal(tdt_session_run(s->session, outer_prepared, &p, &s->error), TDT_ESTOPPED);
+  assert_string_equal(tdt_error_text(&s->error), "cannot be prepared");
+  assert_int_equal(s->pass, RUNS + 1);
+  assert_int_equal(p.n_before, RUNS + 1); /* nothing took its place */
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, stage_setup, stage_teardown)
   const struct CMUnitTest tests[] = {
@@ -218,6 +230,7 @@ int main(void) {
       TEST(test_a_launch_inside_a_launch),
       TEST(test_a_failure_inside_a_launch_is_told_once),
       TEST(test_C08_candidates_are_prepared_outside_of_the_timed_part),
+      TEST(test_F13_stopped_while_it_prepares),
   };
   return cmocka_run_group_tests_name("session outer function", tests, NULL, NULL);
 }

@@ -317,6 +317,54 @@ static void test_poll_gives_up_waiting(void **state) {
   tdt_error_clear(&parties[1].error);
 }
 
+static atomic_bool other_has_the_turn;
+
+static void show_that_it_runs(party *self, size_t candidate) {
+  atomic_store(&other_has_the_turn, true);
+  give_others_a_chance(self, candidate);
+}
+
+static void wait_until_other_runs(party *self) {
+  (void)self;
+  while (!atomic_load(&other_has_the_turn)) {
+    (void)usleep(100);
+  }
+}
+
+static void wait_for_others_key_once(party *self, size_t candidate) {
+  if (!self->asked) {
+    self->asked = true;
+    wait_for_flag_of_other(self, candidate);
+    (void)ask(self, self->other->key, &self->nested, NULL);
+  }
+  give_others_a_chance(self, candidate);
+}
+
+/* The first gives its turn to the second, whose answer it waits for, and has it again before it
+ * goes on, though a third one wants it too. */
+static void test_a_thread_that_waited_has_its_turn_again(void **state) {
+  world *w = *state;
+  party parties[3];
+  set_parties(w, parties, 3);
+  atomic_store(&other_has_the_turn, false);
+  parties[0].other = &parties[1];
+  parties[0].during_launch = wait_for_others_key_once;
+  parties[1].during_prune = set_flag;
+  parties[1].during_launch = show_that_it_runs;
+  parties[2].during_prune = wait_until_other_runs;
+  parties[2].during_launch = give_others_a_chance;
+  run(parties, 3);
+  assert_int_equal(parties[0].nested.origin, TDT_ORIGIN_MEMORY);
+  assert_int_equal(w->n_order, 3 * N_LAUNCHES);
+  size_t second = 1;
+  while (w->order[second] != 0) {
+    second++;
+  }
+  for (size_t i = 0; i < N_LAUNCHES - 1; i++) {
+    assert_int_equal(w->order[second + i], 0);
+  }
+}
+
 /* Asks for the other's key from inside the first launch, when everybody is inside one. */
 static void ask_for_other(party *self, size_t candidate) {
   (void)candidate;
@@ -451,6 +499,7 @@ int main(void) {
       WORLD_TEST(test_poll_gives_up_waiting),
       WORLD_TEST(test_F22_threads_that_would_wait_for_one_another),
       WORLD_TEST(test_a_thread_that_waits_gives_up_its_turn),
+      WORLD_TEST(test_a_thread_that_waited_has_its_turn_again),
       WORLD_TEST(test_threads_that_need_one_anothers_devices),
       WORLD_TEST(test_lookups_go_on_while_others_tune),
   };
