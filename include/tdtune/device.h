@@ -16,7 +16,12 @@ extern "C" {
 /*
  * Where time comes from. A device marks points on the stream that the launched work goes to and
  * tells the time between two marks. It is about time only: it never allocates, copies or compiles
- * for the user. The library calls one device from one thread at a time.
+ * for the user.
+ *
+ * Tuners of one context call devices of one id from one thread at a time; capturing() alone is
+ * asked by any thread at any moment. A session calls its device on the thread that runs it. Marks
+ * have one owner: a launch that tunes something itself, or another thread, brings a device of its
+ * own (its `id` may be the same).
  *
  * Marks are numbered from 0; marking a number again moves it. A function that fails returns
  * TDT_ELAUNCH (or another code) and says why; the candidate being measured then counts as failed.
