@@ -33,7 +33,7 @@ typedef struct tdt_device_table {
   uint32_t size;    /* sizeof(tdt_device_table) of who filled it */
   const char *name; /* of the implementation, for messages */
 
-  /* Makes marks 0 .. n_marks-1 usable; called outside any measurement. */
+  /* Makes marks 0 .. n_marks-1 usable; those made before stay. Called before a timed run. */
   tdt_status (*reserve)(void *self, size_t n_marks, tdt_error *error);
   /* Marks "here" on the current stream; returns at once. */
   tdt_status (*mark)(void *self, size_t mark, tdt_error *error);
