@@ -18,7 +18,7 @@ C_SOURCES      := $(shell find include src examples/c tests/c python/ext -type f
 PYTHON_SOURCES := $(shell find include src python -type f -not -path '*/__pycache__/*' 2>/dev/null) \
                   pyproject.toml meson.build meson_options.txt
 
-.PHONY: build demo test bench lint format clean
+.PHONY: build demo test lint format tidy clean
 
 ## build: the C library, the examples, and tdtune and triton_dist importable in .venv/
 build: $(BUILD)/.built $(STAMPS)/packages
@@ -42,9 +42,14 @@ lint: prerequisites-test build $(STAMPS)/test-requirements
 
 ## format: rewrites the sources in the one style
 format:
-	clang-format -i $$(git ls-files '*.c' '*.h')
+	$(BIN)/clang-format -i $$(git ls-files '*.c' '*.h')
 	$(BIN)/ruff format python tests examples bench
 	$(BIN)/ruff check --fix python tests examples bench
+
+## tidy: clang-tidy over the library and the extension (install clang-tidy first)
+tidy: build
+	@test -f build/tidy/build.ninja || CC=clang $(MESON) setup build/tidy -Dpython=enabled >/dev/null
+	git ls-files 'src/*.c' 'python/ext/*.c' | xargs -P 4 -n 8 clang-tidy -p build/tidy --quiet
 
 clean:
 	rm -rf build $(VENV)

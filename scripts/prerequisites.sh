@@ -27,7 +27,6 @@ has_python || need python3 python3-venv python3-dev
 if [ "${1:-build}" = test ]; then
   has_library cmocka || need libcmocka-dev
   has_command clang || need clang
-  has_command clang-format || need clang-format
   has_command valgrind || need valgrind
   has_command g++ || need g++ # the headers are compiled as C++ too
 fi

@@ -210,7 +210,9 @@ def formatted() -> Count:
     """clang-format agrees with every C file of the project."""
     folders = ("include", "src", "python/ext", "examples/c", "tests/c")
     files: list[Path] = sorted(f for d in folders for f in (ROOT / d).rglob("*.[ch]"))
-    return check("clang-format", ["clang-format", "--dry-run", "--Werror", *map(str, files)])
+    return check(
+        "clang-format", [str(BIN / "clang-format"), "--dry-run", "--Werror", *map(str, files)]
+    )
 
 
 def lint() -> Count:
