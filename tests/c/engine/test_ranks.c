@@ -209,6 +209,28 @@ static void test_a_stored_result_needs_no_exchange(void **state) {
   }
 }
 
+/* Also a time that each rank only knows from a record of its own. */
+static void test_R01_recorded_times_are_agreed_upon(void **state) {
+  const double alone[N_RANKS][3] = {{3, 1, 2}, {5, 1, 2}};
+  rank *ranks = *state;
+  ranks[1].r->request.store = ranks[1].r->store;
+  set_costs(ranks, alone);
+  for (unsigned i = 0; i < N_RANKS; i++) {
+    ranks[i].r->request.group = NULL;
+    (void)rig_resolve(ranks[i].r, "k");
+    rig_offer(ranks[i].r, 4, (const int[]){3, 1, 2, 4});
+    ranks[i].r->request.group = &ranks[i].group;
+  }
+  run(ranks);
+  assert_winner(ranks, 1);
+  assert_int_equal(ranks[0].r->candidates[0].n_launched, 0);
+  tdt_record *record = rig_record(ranks[0].r, "k");
+  tdt_candidate candidate;
+  assert_int_equal(tdt_record_candidate(record, 0, &candidate, NULL), TDT_OK);
+  assert_true(candidate.time_ms == 5.0);
+  tdt_record_destroy(record);
+}
+
 static tdt_status never_wait(void *user, tdt_error *error) {
   (void)user;
   return tdt_error_set(error, TDT_ESTOPPED, "it waits");
@@ -235,6 +257,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       RANKS_TEST(test_R01_the_slowest_rank_counts),
       RANKS_TEST(test_R01_equal_times_the_lowest_index),
+      RANKS_TEST(test_R01_recorded_times_are_agreed_upon),
       RANKS_TEST(test_R04_failed_on_one_rank_is_failed_on_all),
       RANKS_TEST(test_R04_a_useless_time_is_a_failure),
       RANKS_TEST(test_R04_none_works_on_all_ranks),

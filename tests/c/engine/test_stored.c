@@ -108,6 +108,24 @@ static void test_F19_the_winner_went_and_others_are_known(void **state) {
   assert_int_equal(r->n_launched, 0);
 }
 
+/* Two programs with different lists that share a store do not measure in turns for ever; nor does
+ * the record grow for ever. */
+static void test_F19_former_candidates_are_kept_up_to_a_limit(void **state) {
+  enum { MOST_FORMER = 1024, TURNS = MOST_FORMER / (RIG_MOST - 1) + 2 };
+  rig *r = *state;
+  for (int turn = 0; turn < TURNS; turn++) {
+    int values[RIG_MOST] = {1};
+    for (int i = 1; i < RIG_MOST; i++) {
+      values[i] = 2 + turn * RIG_MOST + i;
+    }
+    rig_offer(r, RIG_MOST, values);
+    assert_int_equal(rig_resolve(r, "k").candidate, 0);
+  }
+  tdt_record *record = rig_record(r, "k");
+  assert_int_equal(tdt_record_n_candidates(record), RIG_MOST + MOST_FORMER);
+  tdt_record_destroy(record);
+}
+
 static void test_F19_known_failures_do_not_run_again(void **state) {
   rig *r = *state;
   r->candidates[0].fails = "out of resources";
@@ -152,10 +170,15 @@ static void test_F19_an_interrupted_update_compares_within_its_day(void **state)
 /* What an interrupted tuning left was measured otherwise than today: the best of it is measured
  * again beside the rest, and only times of today are compared. */
 static void test_F13_a_tuning_goes_on_under_other_circumstances(void **state) {
-  static const tdt_plan other_plan = {sizeof other_plan, "other", 5, 10, TDT_STATISTIC_MEDIAN};
+  static const tdt_plan plans[] = {
+      {sizeof plans[0], "other", 5, 10, TDT_STATISTIC_MEDIAN},
+      {sizeof plans[0], "other", 5, 9, TDT_STATISTIC_MEAN},
+      {sizeof plans[0], "other", 4, 10, TDT_STATISTIC_MEAN},
+  };
   rig *r = *state;
-  for (int what = 0; what < 4; what++) {
-    const char *const keys[] = {"the same", "another clock", "other software", "another plan"};
+  for (int what = 0; what < 6; what++) {
+    const char *const keys[] = {"the same", "another clock", "other software",
+                                "median",   "fewer",         "colder"};
     rig_offer(r, 3, (const int[]){3, 1, 2});
     r->device.clock = "scripted";
     r->request.dependencies = NULL;
@@ -165,11 +188,12 @@ static void test_F13_a_tuning_goes_on_under_other_circumstances(void **state) {
     rig_restart(r);
     r->device.clock = what == 1 ? "another" : "scripted";
     r->request.dependencies = what == 2 ? "{\"torch\":\"2.13\"}" : NULL;
-    if (what == 3) {
+    if (what >= 3) {
       const tdt_function function = {.name = "scale", .module = "ops", .source = "abc"};
       tdt_tuner_destroy(r->tuner);
       assert_int_equal(
-          tdt_tuner_create(r->context, &function, r->space, &other_plan, &r->tuner, NULL), TDT_OK);
+          tdt_tuner_create(r->context, &function, r->space, &plans[what - 3], &r->tuner, NULL),
+          TDT_OK);
     }
     r->candidates[1].cost_ms = 90; /* what was 1 ms then */
     r->candidates[2].cost_ms = 60;
@@ -394,6 +418,7 @@ int main(void) {
       RIG_TEST(test_case_C3_times_of_another_day_do_not_win),
       RIG_TEST(test_case_C3_documented_table),
       RIG_TEST(test_F19_the_winner_went_and_others_are_known),
+      RIG_TEST(test_F19_former_candidates_are_kept_up_to_a_limit),
       RIG_TEST(test_F19_known_failures_do_not_run_again),
       RIG_TEST(test_F19_all_measured_today_fail),
       RIG_TEST(test_F19_an_interrupted_update_compares_within_its_day),
