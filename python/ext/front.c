@@ -91,41 +91,36 @@ static bool is_nan(double value) {
   return value != value;
 }
 
-/* Whether an object of no well-known type may be in a key here. */
-static bool accepts_other(PyObject *item) {
-  if (PyAnySet_Check(item) ||
-      PyObject_HasAttrString((PyObject *)Py_TYPE(item), "__dataclass_fields__")) {
-    return false;
+static int accepts_all(const ModuleState *state, PyObject *tuple);
+
+/* What is described by its value and type alone, or by what Python knows of it. -1: an error. */
+// NOLINTNEXTLINE(misc-no-recursion): as same_items()
+static int accepts(const ModuleState *state, PyObject *key) {
+  if (PyUnicode_CheckExact(key) || PyLong_CheckExact(key) || key == Py_None || PyBool_Check(key)) {
+    return 1;
   }
-  PyObject *equal = PyObject_RichCompare(item, item, Py_EQ);
-  int truth = equal == NULL ? -1 : PyObject_IsTrue(equal);
-  Py_XDECREF(equal);
-  if (truth < 0) {
-    PyErr_Clear();
+  if (PyFloat_Check(key)) {
+    return is_nan(PyFloat_AS_DOUBLE(key)) ? 0 : 1;
   }
-  return truth > 0; /* a NaN of any kind differs from itself */
+  if (PyComplex_Check(key)) {
+    return is_nan(PyComplex_RealAsDouble(key)) || is_nan(PyComplex_ImagAsDouble(key)) ? 0 : 1;
+  }
+  if (PyTuple_Check(key)) {
+    return accepts_all(state, key);
+  }
+  PyObject *answer = cold_call(state, COLD_MAY_BE_COMPARED, &key, 1);
+  int truth = answer == NULL ? -1 : PyObject_IsTrue(answer);
+  Py_XDECREF(answer);
+  return truth;
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): as same_items()
-static bool accepts(PyObject *key) {
-  if (PyUnicode_CheckExact(key) || PyLong_CheckExact(key) || key == Py_None || PyBool_Check(key)) {
-    return true;
+static int accepts_all(const ModuleState *state, PyObject *tuple) {
+  int accepted = 1;
+  for (Py_ssize_t i = 0; accepted > 0 && i < PyTuple_GET_SIZE(tuple); i++) {
+    accepted = accepts(state, PyTuple_GET_ITEM(tuple, i));
   }
-  if (PyFloat_Check(key)) {
-    return !is_nan(PyFloat_AS_DOUBLE(key));
-  }
-  if (PyComplex_Check(key)) {
-    return !is_nan(PyComplex_RealAsDouble(key)) && !is_nan(PyComplex_ImagAsDouble(key));
-  }
-  if (!PyTuple_Check(key)) {
-    return accepts_other(key);
-  }
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++) {
-    if (!accepts(PyTuple_GET_ITEM(key, i))) {
-      return false;
-    }
-  }
-  return true;
+  return accepted;
 }
 
 /* A new entry: the old one (may be NULL) with the key's winner added or replaced. */
@@ -166,8 +161,12 @@ static int add(PyObject *front, PyObject *key, size_t candidate) {
   return done;
 }
 
-int front_add(PyObject *front, PyObject *key, size_t candidate) {
-  if (!accepts(key) || add(front, key, candidate) == 0) {
+int front_add(const ModuleState *state, PyObject *front, PyObject *key, size_t candidate) {
+  int accepted = accepts(state, key);
+  if (accepted <= 0) {
+    return accepted;
+  }
+  if (add(front, key, candidate) == 0) {
     return 0;
   }
   if (PyErr_ExceptionMatches(PyExc_TypeError)) { /* no hash */

@@ -179,7 +179,7 @@ int resolve_key(AutoTuner *self, const Call *call, PyObject *key, size_t *candid
   int done = utf8 == NULL ? -1 : choose(self, call, utf8, &choice);
   Py_DECREF(text);
   if (done == 0 && choice.remembered && call->overwritten == NULL) {
-    done = front_add(self->front, key, choice.candidate);
+    done = front_add(self->state, self->front, key, choice.candidate);
   }
   if (done < 0) {
     return -1;

@@ -14,6 +14,7 @@
   X(BLUEPRINT, blueprint)                                                                          \
   X(IDENTIFY, identify)                                                                            \
   X(DESCRIBE_KEY, describe_key)                                                                    \
+  X(MAY_BE_COMPARED, may_be_compared)                                                              \
   X(SITUATION, situation)                                                                          \
   X(EMIT, emit)                                                                                    \
   X(PROGRESS, progress)                                                                            \

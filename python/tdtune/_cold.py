@@ -5,7 +5,7 @@ Imported by the extension when the first function is decorated.
 """
 
 from tdtune.contextual.run import contextual, contextual_name
-from tdtune.describe import describe_config, describe_key
+from tdtune.describe import describe_config, describe_key, may_be_compared
 from tdtune.messages import emit
 from tdtune.progress import progress
 from tdtune.signature import Blueprint, blueprint
@@ -24,6 +24,7 @@ __all__ = [
     "device_memory_release",
     "emit",
     "identify",
+    "may_be_compared",
     "progress",
     "situation",
 ]

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The texts by which keys and configurations are known outside this process."""
 
+import enum
+from typing import Any
+
+from tdtune import values
 from tdtune.forms import JsonForm, TextForm
 from tdtune.walk import Undescribable, Walker
 
@@ -29,6 +33,22 @@ def describe_key(key: object) -> str:
         that contains itself); the text says which, such as ``key[0]['cfg'].x``.
     """
     return _described(Walker(TextForm(), _fingerprint, _KEY_REMEDY, False), key, "key")
+
+
+def may_be_compared(part: Any) -> bool:
+    """Tell whether a part of a key may be compared with those of other calls, and kept for that.
+
+    So it is where equal values of one type always have one description, and where there is no end
+    of new values only if there is no end of descriptions. For all else (sets, dates, objects of
+    unknown classes, functions, ...) the description has to be made at every call.
+    """
+    if isinstance(part, (type, enum.Enum)) or type(part) is bytes or part is ...:
+        return True
+    if values.is_a(part, "numpy", "generic"):
+        return part.dtype.kind in "biu"
+    if values.is_a(part, "numpy", "dtype"):
+        return part.fields is None
+    return values.is_a(part, "torch", *values.TORCH_NAMES, "device")
 
 
 def describe_config(config: dict[str, object], name: str = "config") -> str:

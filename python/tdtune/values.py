@@ -10,6 +10,9 @@ from typing import Any
 _ADDRESS = re.compile(r"(?:\bat |@ ?)0x[0-9a-fA-F]+|0x[0-9a-fA-F]{9,}")
 _DOTTED = re.compile(r"[\w.<>]+")
 
+# Types of torch whose values are a few, each with one name.
+TORCH_NAMES = ("dtype", "layout", "memory_format", "qscheme")
+
 # What array libraries put on the type of an array. NumPy's scalars have some of them too.
 _ARRAY_MARKS = ("__dlpack__", "__array_interface__", "__cuda_array_interface__", "__array__")
 

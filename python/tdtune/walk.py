@@ -37,7 +37,6 @@ _SPEAKING = {
 }
 _CONTAINERS = (tuple, list, dict, set, frozenset)
 _BASES: tuple[type, ...] = (int, float, complex, str, bytes, *_CONTAINERS)
-_TORCH_NAMES = ("dtype", "layout", "memory_format", "qscheme")
 
 
 class Undescribable(TypeError):
@@ -145,7 +144,7 @@ class Walker:
 
     def _foreign(self, value: object) -> str | None:
         """What torch, NumPy and Triton bring along."""
-        if values.is_a(value, "torch", *_TORCH_NAMES):
+        if values.is_a(value, "torch", *values.TORCH_NAMES):
             return self._form.literal(values.type_name(type(value)), repr(value))
         if values.is_a(value, "torch", "device"):
             return self._form.literal("torch.device", f"torch.device({str(value)!r})")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import decimal
 import enum
 import math
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,22 @@ class Pair(tuple[int, int]):
     """A subclass of tuple, as torch.Size is."""
 
 
+class Point:
+    """Compares by value."""
+
+    def __init__(self, x: float) -> None:
+        self.x = x
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Point) and self.x == other.x
+
+    def __hash__(self) -> int:
+        return hash(self.x)
+
+    def __repr__(self) -> str:
+        return f"Point({self.x})"
+
+
 KEYS: list[Callable[[], object]] = [
     lambda: 1,
     lambda: 1.0,
@@ -114,6 +131,11 @@ KEYS: list[Callable[[], object]] = [
     lambda: complex(1, 0),
     lambda: Mode.FAST,
     lambda: decimal.Decimal(1),
+    lambda: decimal.Decimal("1.0"),
+    lambda: range(0),
+    lambda: range(1, 1),
+    lambda: Point(1),
+    lambda: Point(1.0),
     lambda: 0.0,
     lambda: -0.0,
     lambda: math.nan,
@@ -169,6 +191,44 @@ def test_case_K1_a_huge_key(stage: Stage, root: Path) -> None:
         assert len(stage.take_ran()) == runs
     (path,) = records(root)
     assert len(path.name) == 32 + len(".json")
+
+
+class Named:
+    """Equals none but itself, but is described by its name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"Named({self.name})"
+
+
+def test_F05_a_key_is_what_its_description_says_now(stage: Stage) -> None:
+    mode = Named("fast")
+    tuned = make(lambda x, alpha=1.0: mode)
+    tuned(Tensor())
+    stage.cost_ms = {1: 1.0, 2: 3.0, 3: 3.0}
+    assert tuned(Tensor())[2] == 2
+    mode.name = "exact"
+    assert tuned(Tensor())[2] == 1
+
+
+@pytest.mark.parametrize("fresh", [lambda: Named("fast"), lambda: lambda: None])
+def test_F05_keys_made_anew_for_every_call_are_not_collected(
+    stage: Stage, fresh: Callable[[], Any]
+) -> None:
+    made: list[weakref.ref[Any]] = []
+
+    def key_fn(x: object, alpha: float = 1.0) -> object:
+        key = fresh()
+        made.append(weakref.ref(key))
+        return (0, key)
+
+    tuned = make(key_fn)
+    for _ in range(5):
+        tuned(Tensor())
+    assert [ref() for ref in made] == [None] * 5
+    assert len(stage.take_ran()) == 3 * PLAN_RUNS + 5
 
 
 def test_F05_a_key_that_only_an_address_describes_is_refused(stage: Stage) -> None:
