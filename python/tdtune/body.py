@@ -25,6 +25,8 @@ _parsing = threading.Lock()
 os.register_at_fork(
     before=_parsing.acquire, after_in_parent=_parsing.release, after_in_child=_parsing.release
 )
+# Parts of a statement that hold statements, or handlers and cases which do.
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 # Where a function starts in its file: name and line of its first decorator, or of its def.
 _Place = tuple[str, int]
 
@@ -95,12 +97,20 @@ def _texts(tree: ast.Module, lines: list[str]) -> dict[_Place, str]:
     not make all results of the others unknown.
     """
     texts: dict[_Place, str] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, _Definition):
-            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
-            texts[node.name, first] = textwrap.dedent(text)
+    for node in _functions_in(tree):
+        first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
+        texts[node.name, first] = textwrap.dedent(text)
     return texts
+
+
+def _functions_in(node: ast.AST) -> Iterator[_Definition]:
+    """Yield every function in a block of statements; expressions, which hold none, are skipped."""
+    for part in _BLOCKS:
+        for inner in getattr(node, part, ()):
+            if isinstance(inner, _Definition):
+                yield inner
+            yield from _functions_in(inner)
 
 
 def _codes(code: types.CodeType) -> Iterator[tuple[_Place, types.CodeType]]:

@@ -118,9 +118,6 @@ class _Walk:
         self._root = root
         self._seen: dict[int, object] = {}  # by id; holding them keeps ids from being used again
         self._pending: list[object] = []
-        self._walker = _SourceWalker(
-            TextForm(), self._follow, "pass it as an argument instead", True
-        )
 
     def digest(self) -> str:
         own = self._entry(self._root)
@@ -189,8 +186,10 @@ class _Walk:
     def _describe(self, value: object, what: str) -> str:
         if value is _MISSING:
             return "(not set)"
+        # Not kept: it refers back to this walk, which would keep all that it has seen alive.
+        walker = _SourceWalker(TextForm(), self._follow, "pass it as an argument instead", True)
         try:
-            return self._walker.describe(value)
+            return walker.describe(value)
         except Undescribable as reason:
             self.doubts.append(f"{what}{reason.path} {reason.reason}")
         except RecursionError:
