@@ -32,7 +32,9 @@ def main() -> None:
         environment = {"TRITON_CACHE_DIR": str(Path(folder) / "triton")}
         example = run([str(EXAMPLES / "contextual_scale.py")], environment)
         log = (Path(folder) / ".autotune_logs" / "rank-0.log").read_text().splitlines()
-        tests = run(["-m", "pytest", "-vv", "-rs", "-p", "no:cacheprovider", str(TESTS)], environment)
+        tests = run(
+            ["-m", "pytest", "-vv", "-rs", "-p", "no:cacheprovider", str(TESTS)], environment
+        )
         result = {
             "what": "kernels tuned in place: the documents' example, and tests against torch",
             "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
