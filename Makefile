@@ -12,6 +12,9 @@ STAMPS  := $(VENV)/.stamps
 PIP_BUILD := $(BIN)/pip install --quiet --no-build-isolation --no-deps --force-reinstall
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Ninja would take part in make's own scheduling and stumble over it.
+unexport MAKEFLAGS
+unexport MFLAGS
 
 C_SOURCES      := $(shell find include src examples/c tests/c python/ext -type f 2>/dev/null) \
                   meson.build meson_options.txt
@@ -23,7 +26,7 @@ PYTHON_SOURCES := $(shell find include src python -type f -not -path '*/__pycach
 ## build: the C library, the examples, and tdtune and triton_dist importable in .venv/
 build: $(BUILD)/.built $(STAMPS)/packages
 
-## demo: the main job on the CPU, without torch: tune, show, and answer from disk
+## demo: the main job on the CPU, without torch: tune, show, and (the first and last) answer from disk
 demo: build
 	@echo; echo "== a blocked matrix product in C =="
 	@$(BUILD)/examples/c/gemm
@@ -52,7 +55,7 @@ tidy: build
 	git ls-files 'src/*.c' 'python/ext/*.c' | xargs -P 4 -n 8 clang-tidy -p build/tidy --quiet
 
 clean:
-	rm -rf build $(VENV)
+	rm -rf build $(VENV) .autotune_logs
 
 .PHONY: prerequisites-build prerequisites-test
 prerequisites-build:

@@ -20,6 +20,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -46,7 +47,11 @@ def run(command: Sequence[str | Path], **environment: str) -> subprocess.Complet
     return subprocess.run(
         [str(word) for word in command],
         cwd=ROOT,
-        env={**os.environ, **environment},
+        env={
+            **os.environ,
+            "HYPOTHESIS_STORAGE_DIRECTORY": str(BUILD / "hypothesis"),
+            **environment,
+        },
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -242,8 +247,10 @@ def main(names: Sequence[str]) -> int:
     total = Count(0, 0)
     for name in names or SUITES:
         print(f"== {name}", flush=True)
+        start = time.monotonic()
         one = SUITES[name]()
-        print(f"   {name}: {one.passed} passed, {one.failed} failed", flush=True)
+        seconds = time.monotonic() - start
+        print(f"   {name}: {one.passed} passed, {one.failed} failed, {seconds:.0f} s", flush=True)
         total += one
     print(f"{total.passed} passed, {total.failed} failed")
     return 1 if total.failed or not total.passed else 0

@@ -306,8 +306,10 @@ static tdt_status tune_job(const struct setup *setup, struct job *job, tdt_error
   status = show_table(setup, job, error);
   if (status == TDT_OK) {
     status = ask_again(setup, job, error);
-  } else if (status == TDT_ENOENT) { /* the store could not be written; a warning said why */
-    printf("  nothing was stored\n");
+  } else if (status == TDT_ENOENT || status == TDT_EIO) { /* a warning said why */
+    tdt_error_clear(error);
+    printf("  nothing was stored; the winner is %s\n",
+           tdt_space_config(setup->space, choice.candidate));
     status = TDT_OK;
   }
   if (status == TDT_OK) { /* the point of it all: the product, computed by the winner */

@@ -111,10 +111,13 @@ void tdt__journal_winner(tdt__journal *journal, const tdt__slate *slate, size_t 
   double winner_ms = tdt__slate_known(slate, winner)->time_ms;
   size_t first = first_that_ran(slate);
   double first_ms = tdt__slate_known(slate, first)->time_ms;
-  tdt__journal_line(
-      journal, TDT_LOG_INFO, "%s, key %s: winner [%zu] %s: %.6g ms, %.2f times as fast as [%zu]",
-      call->identity.function.name, call->shown_key, winner, tdt_space_config(slate->space, winner),
-      winner_ms, winner_ms > 0.0 ? first_ms / winner_ms : 1.0, first);
+  char gain[64] = "";
+  if (first != winner && winner_ms > 0.0) {
+    (void)snprintf(gain, sizeof gain, ", %.2f times as fast as [%zu]", first_ms / winner_ms, first);
+  }
+  tdt__journal_line(journal, TDT_LOG_INFO, "%s, key %s: winner [%zu] %s: %.6g ms%s",
+                    call->identity.function.name, call->shown_key, winner,
+                    tdt_space_config(slate->space, winner), winner_ms, gain);
 }
 
 void tdt__journal_failure(tdt__journal *journal, const tdt_error *error) {

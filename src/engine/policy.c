@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/policy.h"
 
+#include "base/env.h"
 #include "base/error.h"
 #include "base/logger.h"
 #include "engine/callback.h"
@@ -26,9 +27,11 @@ static tdt_status use_first_by_settings(tdt__flight *flight, tdt_choice *choice,
   if (status != TDT_OK) {
     return status;
   }
-  tdt__log(&call->request.log, TDT_LOG_WARNING,
-           "%s: no result for key %s and the settings forbid measuring: candidate 0 is used, %s",
-           call->identity.function.name, call->shown_key, tdt_space_config(call->tuner->space, 0));
+  tdt__log(
+      &call->request.log, TDT_LOG_WARNING,
+      "%s: no result for key %s, and the settings (%s) forbid measuring: candidate 0 is used, %s",
+      call->identity.function.name, call->shown_key, tdt__env_name(TDT__ENV_ON_MISS),
+      tdt_space_config(call->tuner->space, 0));
   *choice = (tdt_choice){0, TDT_ORIGIN_FIRST, true};
   return TDT_OK;
 }
@@ -53,9 +56,9 @@ tdt_status tdt__policy_settle(tdt__flight *flight, bool capturing, bool *settled
   case TDT_ON_MISS_FIRST:
     return use_first_by_settings(flight, choice, error);
   case TDT_ON_MISS_ERROR:
-    return tdt__fail(error, TDT_EMISS,
-                     "%s: no result for key %s, and the settings forbid measuring",
-                     call->identity.function.name, call->shown_key);
+    return tdt__fail(
+        error, TDT_EMISS, "%s: no result for key %s, and the settings (%s) forbid measuring",
+        call->identity.function.name, call->shown_key, tdt__env_name(TDT__ENV_ON_MISS));
   case TDT_ON_MISS_TUNE:
     break;
   }

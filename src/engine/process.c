@@ -10,12 +10,18 @@
 #include "store/directory.h"
 
 enum { LONGEST_SLICE_MS = 50 };
-static const double quiet_s = 10.0; /* then the log says what is being waited for */
+
+/* When the log says what is being waited for: soon to who listens, later to everybody. */
+static const struct {
+  double after_s;
+  tdt_log_level level;
+} notices[] = {{1.0, TDT_LOG_INFO}, {10.0, TDT_LOG_WARNING}};
+enum { N_NOTICES = sizeof notices / sizeof *notices };
 
 typedef struct waiting {
   uint64_t start_ns;
   long slice_ms;
-  bool told;
+  size_t n_told; /* of the notices */
 } waiting;
 
 static double waited_s(const waiting *state) {
@@ -48,9 +54,8 @@ static tdt_status try_lock(tdt__flight *flight, bool *taken, tdt_error *error) {
 }
 
 static void tell_waiting(const tdt__call *call, waiting *state) {
-  if (!state->told && waited_s(state) >= quiet_s) {
-    state->told = true;
-    tdt__log(&call->request.log, TDT_LOG_INFO,
+  if (state->n_told < N_NOTICES && waited_s(state) >= notices[state->n_told].after_s) {
+    tdt__log(&call->request.log, notices[state->n_told++].level,
              "%s, key %s: waiting for another process that tunes it, for at most %g s",
              call->identity.function.name, call->shown_key, call->settings.lock_timeout_s);
   }

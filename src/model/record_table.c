@@ -14,7 +14,7 @@
  *   #  configuration      mean ms  spread  runs  note
  *   0  tile=16 unroll=1    1.2345    1.2%    10
  *   1  tile=32 unroll=4    0.5340    0.8%    10  winner
- *   winner: 1 (tile=32 unroll=4), 2.31x faster than the first candidate
+ *   winner: 1 (tile=32 unroll=4), 2.31 times as fast as the first candidate
  */
 
 enum { INDEX, CONFIG, TIME, SPREAD, RUNS, NOTE, N_COLUMNS };
@@ -121,6 +121,11 @@ static size_t find_first(const tdt_record *record) {
   return TDT_NONE;
 }
 
+static double deviation_ms(const tdt_record *record, size_t index) {
+  const tdt__timing *timing = &record->entries[index].timing;
+  return tdt__spread(timing->samples_ms, timing->n_samples) * timing->time_ms;
+}
+
 static void add_gain(tdt__text *text, const tdt_record *record) {
   size_t first = find_first(record);
   double best_ms = record->entries[record->best].timing.time_ms;
@@ -128,9 +133,12 @@ static void add_gain(tdt__text *text, const tdt_record *record) {
   if (first == record->best || !(best_ms > 0.0)) {
     return;
   }
-  tdt__text_format(text, ", %.2fx faster than the first candidate", first_ms / best_ms);
+  tdt__text_format(text, ", %.2f times as fast as the first candidate", first_ms / best_ms);
   if (first != 0) {
     tdt__text_format(text, " that ran (%zu)", first);
+  }
+  if (first_ms - best_ms < deviation_ms(record, first) + deviation_ms(record, record->best)) {
+    tdt__text_add(text, "; that is less than their times spread");
   }
 }
 

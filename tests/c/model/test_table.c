@@ -60,7 +60,7 @@ static void test_table_shows_every_outcome(void **state) {
                "3  tile=128                    -       -     0  pruned\n"
                "4  tile=\"a b\"                  -       -     0  not measured\n"
                "5  tile=1024 unroll=16  103.0000    5.0%     3\n"
-               "winner: 1 (tile=32 unroll=4), 2.50x faster than the first candidate\n");
+               "winner: 1 (tile=32 unroll=4), 2.50 times as fast as the first candidate\n");
 }
 
 static void test_table_compares_with_the_first_that_ran(void **state) {
@@ -75,7 +75,22 @@ static void test_table_compares_with_the_first_that_ran(void **state) {
                "0  a=1                  -       -     0  failed: no\n"
                "1  a=2              3.000    0.0%     3\n"
                "2  a=3              2.000    0.0%     3  winner\n"
-               "winner: 2 (a=3), 1.50x faster than the first candidate that ran (1)\n");
+               "winner: 2 (a=3), 1.50 times as fast as the first candidate that ran (1)\n");
+}
+
+static void test_table_doubts_a_gain_within_the_spread(void **state) {
+  (void)state;
+  static const line lines[] = {
+      {"{\"a\":1}", TDT_OUTCOME_TIMED, {2.0, 2.25, 2.5}, NULL},
+      {"{\"a\":2}", TDT_OUTCOME_TIMED, {1.75, 2.0, 2.25}, NULL},
+  };
+  assert_table(
+      make_record(lines, N_OF(lines), 1, true),
+      "#  configuration  mean ms  spread  runs  note\n"
+      "0  a=1              2.250   11.1%     3\n"
+      "1  a=2              2.000   12.5%     3  winner\n"
+      "winner: 1 (a=2), 1.12 times as fast as the first candidate; that is less than their "
+      "times spread\n");
 }
 
 static void test_table_when_the_first_wins(void **state) {
@@ -196,6 +211,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_table_shows_every_outcome),
       cmocka_unit_test(test_table_compares_with_the_first_that_ran),
+      cmocka_unit_test(test_table_doubts_a_gain_within_the_spread),
       cmocka_unit_test(test_table_when_the_first_wins),
       cmocka_unit_test(test_table_without_a_winner),
       cmocka_unit_test(test_table_of_instant_candidates_divides_by_nothing),
