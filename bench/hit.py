@@ -62,8 +62,6 @@ CASES: list[tuple[str, Callable[..., object], str, str, str]] = [
         "(x, alpha=2.0)",
         "(x, alpha=2.0, cfg=c)",
     ),
-    # The caller pays for unpacking, the tuner does not unpack again.
-    ("** keywords", key_int, "(x, **kw)", "(x, alpha=2.0)", "(x, cfg=c, **kw)"),
 ]
 
 
@@ -72,7 +70,7 @@ def measure(rounds: int, calls: int) -> dict[str, dict[str, float]]:
     from tdtune import AutoTuner
 
     cfg = object()
-    names: dict[str, object] = {"x": 1024, "c": cfg, "kw": {"alpha": 2.0}, "scale": scale}
+    names: dict[str, object] = {"x": 1024, "c": cfg, "scale": scale}
     figures: dict[str, dict[str, float]] = {}
 
     names |= {"cached": functools.lru_cache(maxsize=None)(key_int), "plain": key_int}

@@ -12,6 +12,7 @@ import argparse
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -139,8 +140,10 @@ def main() -> None:
     else:
         print("nothing was measured: the winner was found on disk")
     path = tuner.record_path(x, out)
-    if path is not None:
-        print(f"\n{path}\n{tdtune.table(path)}")
+    if path is None or not Path(path).exists():
+        print("nothing could be stored, so the next process will measure again")
+        return
+    print(f"\n{path}\n{tdtune.table(path)}")
 
     call("the first candidate, mean of 5 calls", tuner, x, out, n=5, autotune=False)
     call("the winner, mean of 5 calls", tuner, x, out, n=5)

@@ -286,8 +286,8 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     first_call_s = seconds(lambda: tuner(a, b))
     check(tuner(a, b), a, b)
     path = tuner.record_path(a, b)
-    if path is None:
-        sys.exit("nothing is stored on this machine, so there is nothing to show")
+    if path is None or not Path(path).exists():
+        sys.exit("nothing could be stored, so there is nothing to show")
     print(f"{path}\n{tdtune.table(path)}")
     record: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
 
@@ -315,7 +315,8 @@ def show(result: dict[str, Any]) -> None:
     fresh = result["fresh_process"]
     print(f"first call:    {result['first_call_s']:.2f} s, {result['n_measured']} measured")
     print(f"fresh process: {fresh['first_call_s']:.3f} s for its first call, measuring nothing")
-    print(f"               ({fresh['lookup_ms']:.2f} ms of it to look up the winner on disk)")
+    if fresh["lookup_ms"] > 0:  # a difference of two times, which may drown in their noise
+        print(f"               ({fresh['lookup_ms']:.2f} ms of it to look up the winner on disk)")
     for name in ("tuned", "torch_matmul"):
         speed = result[name]
         print(f"{name + ':':<14} {speed['time_ms']:.4f} ms, {speed['tflops']:.4g} TFLOP/s")

@@ -8,6 +8,7 @@ twice: the second run takes the winner from disk.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -79,7 +80,9 @@ def main() -> None:
 
     y = scale(x, 3.0)  # same key: the winner, from memory
     torch.testing.assert_close(y, 3.0 * x, atol=1e-5, rtol=1e-4)
-    print(f"scale agrees with torch on {DEVICE}; the record is {scale.record_path(x, 2.5)}")
+    path = scale.record_path(x, 2.5)
+    where = f"; the record is {path}" if path is not None and Path(path).exists() else ""
+    print(f"scale agrees with torch on {DEVICE}{where}")
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def load_autotune_data(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     try:
         record = json.loads(_native.record_json(os.fspath(path)))
     except (OSError, ValueError) as error:
-        _logger.warning("no record can be read from %s: %s", os.fspath(path), error)
+        _logger.warning("no record can be read: %s", error)
         return None
     return record if isinstance(record, dict) else None
 
