@@ -97,6 +97,15 @@ def test_F12_example_chunked_norm_without_torch(tmp_path: Path) -> None:
     assert files(tmp_path) == before
 
 
+@needs_numpy
+def test_F15_case_E1_example_chunked_norm_with_a_store_that_cannot_be_written(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    printed = run(tmp_path / "file", str(EXAMPLES / "chunked_norm.py"), "--rows", "128")
+    assert "nothing could be stored" in printed
+
+
 @needs_triton
 def test_F16_example_gemm_triton_writes_its_figures(tmp_path: Path) -> None:
     store = tmp_path / "store"
