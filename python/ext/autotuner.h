@@ -40,6 +40,4 @@ typedef struct AutoTuner {
   PyObject *weakrefs;
 } AutoTuner;
 
-PyTypeObject *autotuner_type_create(PyObject *module);
-
 #endif

@@ -17,30 +17,54 @@ typedef struct Call {
   Py_ssize_t n_args;     /* positional ones */
   PyObject *names;       /* business keywords, NULL: none */
   Shape *shape;          /* NULL: no keywords at all. A user of it */
-  PyObject *overwritten; /* owned dict: fields that this call fixes, with their values; or NULL */
+  PyObject *overwritten; /* owned dict: fields that this call fixes, with their values; or NULL.
+                            See overwrite.h */
   PyObject *pg;          /* autotune_pg; NULL: not given */
   bool autotune;
   bool verbose;
-  PyObject **heap; /* owned, holds args if they are too many for `small` */
+  bool may_overwrite; /* autotune_allow_arg_overwrite */
+  PyObject **heap;    /* owned, holds args if they are too many for `small` */
   PyObject *small[CALL_SMALL + 1];
 } Call;
 
-/* Sorts out a call, and raises where it collides with the configurations. Close it in any case. */
-int call_open(AutoTuner *self, Call *call, PyObject *const *args, size_t nargsf, PyObject *kwnames);
-void call_close(Call *call);
+/* call_open() for a call with keywords. */
+int call_open_keywords(AutoTuner *self, Call *call, PyObject *kwnames);
+
+/* Tells what is for the tuner from what is for the function. Close it in any case. Inline, as the
+ * rest of the road of a hit. */
+static inline int call_open(AutoTuner *self, Call *call, PyObject *const *args, size_t nargsf,
+                            PyObject *kwnames) {
+  /* Field by field: `small` need not be cleared. */
+  call->args = args;
+  call->nargsf = nargsf;
+  call->n_args = PyVectorcall_NARGS(nargsf);
+  call->names = NULL;
+  call->shape = NULL;
+  call->overwritten = NULL;
+  call->pg = NULL;
+  call->autotune = true;
+  call->verbose = false;
+  call->heap = NULL;
+  call->may_overwrite = false;
+  if (kwnames == NULL || PyTuple_GET_SIZE(kwnames) == 0) {
+    return 0;
+  }
+  return call_open_keywords(self, call, kwnames);
+}
+
+static inline void call_close(Call *call) {
+  shape_release(call->shape);
+  Py_XDECREF(call->overwritten);
+  PyMem_Free(call->heap);
+}
 
 static inline Py_ssize_t call_n_names(const Call *call) {
   return call->names == NULL ? 0 : PyTuple_GET_SIZE(call->names);
 }
 
-/* Calls the function as this call does, with the candidate's fields added. */
-PyObject *call_run(AutoTuner *self, const Call *call, const Candidate *candidate);
-
 /* The business key. */
-PyObject *call_key(AutoTuner *self, const Call *call);
-
-/* The vectorcall of a tuner. */
-PyObject *autotuner_vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf,
-                               PyObject *kwnames);
+static inline PyObject *call_key(const AutoTuner *self, const Call *call) {
+  return PyObject_Vectorcall(self->key_fn, call->args, call->nargsf, call->names);
+}
 
 #endif

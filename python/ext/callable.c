@@ -6,6 +6,11 @@
 const char callable_reduce_doc[] = "Pickled by qualified name.";
 const char callable_copy_doc[] = "A tuner is its own copy.";
 
+PyGetSetDef callable_getset[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static int set_default(PyObject *object, const char *attribute, PyObject *value) {
   PyObject *present = PyObject_GetAttrString(object, attribute);
   if (present != NULL) {
@@ -100,4 +105,23 @@ PyObject *callable_reduce(PyObject *self, PyObject *unused) {
 PyObject *callable_copy(PyObject *self, PyObject *unused) {
   (void)unused;
   return Py_NewRef(self);
+}
+
+PyObject *callable_keywords(PyObject *const *values, PyObject *names) {
+  PyObject *kwargs = PyDict_New();
+  Py_ssize_t n = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+  for (Py_ssize_t i = 0; kwargs != NULL && i < n; i++) {
+    if (PyDict_SetItem(kwargs, PyTuple_GET_ITEM(names, i), values[i]) < 0) {
+      Py_CLEAR(kwargs);
+    }
+  }
+  return kwargs;
+}
+
+PyObject *callable_positional(PyObject *const *values, Py_ssize_t n) {
+  PyObject *args = PyTuple_New(n);
+  for (Py_ssize_t i = 0; args != NULL && i < n; i++) {
+    PyTuple_SET_ITEM(args, i, Py_NewRef(values[i]));
+  }
+  return args;
 }

@@ -21,6 +21,11 @@ PyObject *callable_full_name(PyObject *object, PyObject *name);
 /* A number of runs named `name`, from `least` to MOST_RUNS. None leaves *count as it is. */
 int callable_parse_count(PyObject *value, const char *name, long least, unsigned *count);
 
+/* A vectorcall's positional arguments as a tuple, and its keywords (`names` may be NULL) as a dict:
+ * new references. */
+PyObject *callable_positional(PyObject *const *values, Py_ssize_t n);
+PyObject *callable_keywords(PyObject *const *values, PyObject *names);
+
 /* tp_descr_get: a function of a class is bound to the instance. */
 PyObject *callable_get(PyObject *self, PyObject *instance, PyObject *owner);
 
@@ -31,6 +36,24 @@ PyObject *callable_get(PyObject *self, PyObject *instance, PyObject *owner);
     "__deepcopy__", callable_copy, METH_O, callable_copy_doc                                       \
   }
 
+/* Where an object of the struct keeps its __dict__, its weak references and its vectorcall. */
+#define CALLABLE_OFFSETS(type)                                                                     \
+  {"__dictoffset__", T_PYSSIZET, offsetof(type, dict), READONLY, NULL},                            \
+      {"__weaklistoffset__", T_PYSSIZET, offsetof(type, weakrefs), READONLY, NULL}, {              \
+    "__vectorcalloffset__", T_PYSSIZET, offsetof(type, vectorcall), READONLY, NULL                 \
+  }
+
+/* What makes it called like a function, and be one of a class. */
+#define CALLABLE_SLOTS                                                                             \
+  {Py_tp_call, SLOT(PyVectorcall_Call)}, {Py_tp_descr_get, SLOT(callable_get)}, {                  \
+    Py_tp_getset, callable_getset                                                                  \
+  }
+
+#define CALLABLE_FLAGS                                                                             \
+  (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |                          \
+   Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_IMMUTABLETYPE)
+
+extern PyGetSetDef callable_getset[];
 extern const char callable_reduce_doc[];
 extern const char callable_copy_doc[];
 

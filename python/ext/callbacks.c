@@ -3,22 +3,23 @@
 
 #include "callbacks.h"
 #include "convert.h"
+#include "inject.h"
 
 static const Candidate *candidate_at(const Miss *miss, size_t index) {
   return &miss->tuner->candidates.items[index];
 }
 
-/* Keeps the lock afterwards: see Miss. */
+/* Keeps the lock afterwards: see Crossing. */
 static tdt_status on_launch(void *user, size_t candidate, tdt_error *error) {
   Miss *miss = user;
-  tdt_status status = miss_stopped(miss, error);
+  tdt_status status = crossing_stopped(&miss->crossing, error);
   if (status != TDT_OK) {
     return status;
   }
-  miss_enter(miss);
-  PyObject *result = call_run(miss->tuner, miss->call, candidate_at(miss, candidate));
+  crossing_enter(&miss->crossing);
+  PyObject *result = inject_run(miss->tuner, miss->call, candidate_at(miss, candidate));
   if (result == NULL) {
-    return miss_fail(miss, error);
+    return crossing_fail(&miss->crossing, error);
   }
   Py_DECREF(result);
   return TDT_OK;
@@ -28,12 +29,13 @@ static tdt_status on_launch(void *user, size_t candidate, tdt_error *error) {
 static void on_discard(void *user, size_t candidate) {
   (void)candidate;
   Miss *miss = user;
-  miss_enter(miss);
-  PyObject *done = cold_call(miss->tuner->state, COLD_DEVICE_MEMORY_RELEASE, &miss->place, 1);
+  crossing_enter(&miss->crossing);
+  PyObject *done =
+      cold_call(miss->tuner->state, COLD_DEVICE_MEMORY_RELEASE, &miss->place.object, 1);
   if (done == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {
     PyErr_Clear();
   } else if (done == NULL) {
-    (void)miss_stop(miss, NULL);
+    (void)crossing_stop(&miss->crossing, NULL);
   }
   Py_XDECREF(done);
 }
@@ -97,34 +99,34 @@ static PyObject *prune_note(const Miss *miss, size_t candidate) {
 
 static tdt_status on_prune(void *user, size_t candidate, bool *keep, tdt_error *error) {
   Miss *miss = user;
-  tdt_status status = miss_stopped(miss, error);
+  tdt_status status = crossing_stopped(&miss->crossing, error);
   if (status != TDT_OK) {
     return status;
   }
-  miss_enter(miss);
+  crossing_enter(&miss->crossing);
   int truth = wants(miss, candidate);
   if (truth < 0) {
-    status = miss_stop(miss, error);
-    exception_note(miss->stop, prune_note(miss, candidate));
+    status = crossing_stop(&miss->crossing, error);
+    exception_note(miss->crossing.stop, prune_note(miss, candidate));
   } else {
     *keep = truth > 0;
   }
-  miss_leave(miss);
+  crossing_leave(&miss->crossing);
   return status;
 }
 
 static tdt_status on_poll(void *user, tdt_error *error) {
   Miss *miss = user;
-  tdt_status status = miss_stopped(miss, error);
+  tdt_status status = crossing_stopped(&miss->crossing, error);
   if (status != TDT_OK) {
-    miss_leave(miss);
+    crossing_leave(&miss->crossing);
     return status;
   }
-  miss_enter(miss);
+  crossing_enter(&miss->crossing);
   if (PyErr_CheckSignals() < 0) {
-    status = miss_stop(miss, error);
+    status = crossing_stop(&miss->crossing, error);
   }
-  miss_leave(miss);
+  crossing_leave(&miss->crossing);
   return status;
 }
 
@@ -167,7 +169,7 @@ static void tell_progress(Miss *miss, const tdt_progress *progress) {
     Py_XDECREF(args[i]);
   }
   if (done == NULL) {
-    (void)miss_stop(miss, NULL);
+    (void)crossing_stop(&miss->crossing, NULL);
   }
   Py_XDECREF(done);
 }
@@ -175,50 +177,32 @@ static void tell_progress(Miss *miss, const tdt_progress *progress) {
 /* After each candidate, so this is where the lock is given back. */
 static void on_progress(void *user, const tdt_progress *progress) {
   Miss *miss = user;
-  if (miss->tuner->on_progress != Py_None && miss->stop == NULL) {
-    miss_enter(miss);
+  if (miss->tuner->on_progress != Py_None && miss->crossing.stop == NULL) {
+    crossing_enter(&miss->crossing);
     tell_progress(miss, progress);
   }
-  miss_leave(miss);
+  crossing_leave(&miss->crossing);
 }
 
 static void on_log(void *user, tdt_log_level level, const char *message) {
   Miss *miss = user;
-  bool had_lock = miss->has_lock;
-  miss_enter(miss);
+  bool had_lock = miss->crossing.has_lock;
+  crossing_enter(&miss->crossing);
   if (cold_emit(miss->tuner->state, level, text_to_str(message), miss->call->verbose) < 0) {
-    (void)miss_stop(miss, NULL);
+    (void)crossing_stop(&miss->crossing, NULL);
   }
   if (!had_lock) {
-    miss_leave(miss);
+    crossing_leave(&miss->crossing);
   }
 }
 
 void callbacks_install(tdt_request *request, Miss *miss) {
   request->log = (tdt_log){.write = on_log, .user = miss, .least = TDT_LOG_INFO};
   request->user = miss;
+  request->device = &miss->place.device;
   request->launch = on_launch;
   request->prune = miss->tuner->prune_fn == Py_None ? NULL : on_prune;
   request->discard = on_discard;
   request->poll = on_poll;
   request->progress = on_progress;
-}
-
-PyObject *call_args_tuple(const Call *call) {
-  PyObject *args = PyTuple_New(call->n_args);
-  for (Py_ssize_t i = 0; args != NULL && i < call->n_args; i++) {
-    PyTuple_SET_ITEM(args, i, Py_NewRef(call->args[i]));
-  }
-  return args;
-}
-
-PyObject *call_kwargs_dict(const Call *call) {
-  PyObject *kwargs = PyDict_New();
-  for (Py_ssize_t i = 0; kwargs != NULL && i < call_n_names(call); i++) {
-    PyObject *value = call->args[call->n_args + i];
-    if (PyDict_SetItem(kwargs, PyTuple_GET_ITEM(call->names, i), value) < 0) {
-      Py_CLEAR(kwargs);
-    }
-  }
-  return kwargs;
 }

@@ -4,13 +4,19 @@
 
 #include "compat.h"
 
-#include "miss.h"
+#include "call.h"
+#include "crossing.h"
+#include "place.h"
 
-/* Puts the callbacks of a tuning, and `miss` as their first argument, into the request. */
+/* One call of tdt_tuner_resolve() for a Python call; the first argument of its callbacks. */
+typedef struct Miss {
+  Crossing crossing;
+  Place place;
+  AutoTuner *tuner; /* this and `call` are borrowed */
+  const Call *call;
+} Miss;
+
+/* Puts device, callbacks, and `miss` as their first argument, into the request. */
 void callbacks_install(tdt_request *request, Miss *miss);
-
-/* The arguments of the call as a tuple, and its keywords as a dict: new references. */
-PyObject *call_args_tuple(const Call *call);
-PyObject *call_kwargs_dict(const Call *call);
 
 #endif

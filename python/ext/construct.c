@@ -2,9 +2,9 @@
 #include "compat.h"
 
 #include "autotuner.h"
-#include "call.h"
 #include "callable.h"
 #include "construct.h"
+#include "vectorcall.h"
 
 typedef struct Arguments {
   PyObject *fn;

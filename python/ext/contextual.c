@@ -20,30 +20,12 @@ typedef struct ContextualAutoTuner {
   PyObject *weakrefs;
 } ContextualAutoTuner;
 
-static PyObject *keywords(PyObject *const *values, PyObject *names) {
-  PyObject *kwargs = PyDict_New();
-  Py_ssize_t n = names == NULL ? 0 : PyTuple_GET_SIZE(names);
-  for (Py_ssize_t i = 0; kwargs != NULL && i < n; i++) {
-    if (PyDict_SetItem(kwargs, PyTuple_GET_ITEM(names, i), values[i]) < 0) {
-      Py_CLEAR(kwargs);
-    }
-  }
-  return kwargs;
-}
-
-static PyObject *positional(PyObject *const *values, Py_ssize_t n) {
-  PyObject *args = PyTuple_New(n);
-  for (Py_ssize_t i = 0; args != NULL && i < n; i++) {
-    PyTuple_SET_ITEM(args, i, Py_NewRef(values[i]));
-  }
-  return args;
-}
-
 static PyObject *contextual_vectorcall(PyObject *callable, PyObject *const *values, size_t nargsf,
                                        PyObject *names) {
   ModuleState *state = ((ContextualAutoTuner *)callable)->state;
   Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-  PyObject *args[] = {callable, positional(values, n), keywords(values + n, names)};
+  PyObject *args[] = {callable, callable_positional(values, n),
+                      callable_keywords(values + n, names)};
   PyObject *result = NULL;
   if (args[1] != NULL && args[2] != NULL && takeover_begin(state, callable) == 0) {
     result = cold_call(state, COLD_CONTEXTUAL, args, 3);
@@ -168,15 +150,8 @@ static PyMemberDef contextual_members[] = {
      "timed runs of each candidate"},
     {"n_warmup", T_UINT, offsetof(ContextualAutoTuner, n_warmup), READONLY,
      "runs of each candidate before those"},
-    {"__dictoffset__", T_PYSSIZET, offsetof(ContextualAutoTuner, dict), READONLY, NULL},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(ContextualAutoTuner, weakrefs), READONLY, NULL},
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(ContextualAutoTuner, vectorcall), READONLY, NULL},
+    CALLABLE_OFFSETS(ContextualAutoTuner),
     {NULL, 0, 0, 0, NULL},
-};
-
-static PyGetSetDef contextual_getset[] = {
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
-    {NULL, NULL, NULL, NULL, NULL},
 };
 
 PyDoc_STRVAR(contextual_doc,
@@ -190,20 +165,17 @@ static PyType_Slot contextual_slots[] = {
     {Py_tp_dealloc, SLOT(contextual_dealloc)},
     {Py_tp_traverse, SLOT(contextual_traverse)},
     {Py_tp_clear, SLOT(contextual_clear)},
-    {Py_tp_call, SLOT(PyVectorcall_Call)},
-    {Py_tp_descr_get, SLOT(callable_get)},
     {Py_tp_repr, SLOT(contextual_repr)},
     {Py_tp_methods, contextual_methods},
     {Py_tp_members, contextual_members},
-    {Py_tp_getset, contextual_getset},
+    CALLABLE_SLOTS,
     {0, NULL},
 };
 
 static PyType_Spec contextual_spec = {
     .name = "tdtune.ContextualAutoTuner",
     .basicsize = sizeof(ContextualAutoTuner),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-             Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_IMMUTABLETYPE,
+    .flags = CALLABLE_FLAGS,
     .slots = contextual_slots,
 };
 

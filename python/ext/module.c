@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "compat.h"
 
-#include "autotuner.h"
+#include "autotuner_type.h"
 #include "contextual.h"
 #include "convert.h"
 #include "facts.h"
@@ -9,10 +9,6 @@
 #include "state.h"
 #include "takeover.h"
 #include "tunable.h"
-
-ModuleState *state_of(PyObject *module) {
-  return PyModule_GetState(module);
-}
 
 static const char *const control_names[N_CONTROLS] = {
 #define CONTROL_NAME_(id, name) name,

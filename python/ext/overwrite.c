@@ -56,8 +56,8 @@ static int warn_once(AutoTuner *self, const Call *call) {
   return cold_emit(self->state, TDT_LOG_WARNING, message, call->verbose);
 }
 
-int overwrite_open(AutoTuner *self, Call *call, bool allowed) {
-  if (allowed) {
+int overwrite_look(AutoTuner *self, Call *call) {
+  if (call->may_overwrite) {
     call->overwritten = PyDict_New();
     if (call->overwritten == NULL) {
       return -1;
@@ -74,60 +74,6 @@ int overwrite_open(AutoTuner *self, Call *call, bool allowed) {
     return 0;
   }
   return warn_once(self, call);
-}
-
-/* The candidate's fields that the call leaves free: their names into `names`, values into `values`.
- * -1: an error is set. */
-static Py_ssize_t free_fields(AutoTuner *self, const Call *call, const Candidate *candidate,
-                              PyObject *names, PyObject **values) {
-  PyObject *fields = candidate_names(&self->candidates, candidate);
-  Py_ssize_t n = 0;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fields); i++) {
-    PyObject *name = PyTuple_GET_ITEM(fields, i);
-    int fixed = PyDict_Contains(call->overwritten, name);
-    if (fixed < 0 || (fixed == 0 && PyList_Append(names, name) < 0)) {
-      return -1;
-    }
-    if (fixed == 0) {
-      values[n++] = candidate->values[i];
-    }
-  }
-  return n;
-}
-
-static PyObject *run_on_stack(AutoTuner *self, const Call *call, const Candidate *candidate,
-                              PyObject *names, PyObject **stack) {
-  Py_ssize_t n_own = call->n_args + call_n_names(call);
-  for (Py_ssize_t i = 0; i < n_own; i++) {
-    stack[i] = call->args[i];
-  }
-  if (free_fields(self, call, candidate, names, stack + n_own) < 0) {
-    return NULL;
-  }
-  PyObject *all = PyList_AsTuple(names);
-  if (all == NULL) {
-    return NULL;
-  }
-  PyObject *result = PyObject_Vectorcall(self->fn, stack, (size_t)call->n_args, all);
-  Py_DECREF(all);
-  return result;
-}
-
-PyObject *overwrite_run(AutoTuner *self, const Call *call, const Candidate *candidate) {
-  PyObject *fields = candidate_names(&self->candidates, candidate);
-  size_t n = (size_t)(call->n_args + call_n_names(call) + PyTuple_GET_SIZE(fields));
-  PyObject **stack = PyMem_Calloc(n + 1, sizeof(PyObject *));
-  if (stack == NULL) {
-    return PyErr_NoMemory();
-  }
-  PyObject *result = NULL;
-  PyObject *names = call->names == NULL ? PyList_New(0) : PySequence_List(call->names);
-  if (names != NULL) {
-    result = run_on_stack(self, call, candidate, names, stack);
-    Py_DECREF(names);
-  }
-  PyMem_Free(stack);
-  return result;
 }
 
 /* "name: text", the text as a key's. */

@@ -26,7 +26,7 @@ static PyObject *call_method(const Place *place, PlaceMethod method, PyObject *f
 /* The end of a call without an answer. */
 static tdt_status finish(const Place *place, PyObject *result, tdt_error *error) {
   if (result == NULL) {
-    return miss_fail(place->miss, error);
+    return crossing_fail(place->crossing, error);
   }
   Py_DECREF(result);
   return TDT_OK;
@@ -34,17 +34,17 @@ static tdt_status finish(const Place *place, PyObject *result, tdt_error *error)
 
 static tdt_status on_reserve(void *self, size_t n_marks, tdt_error *error) {
   Place *place = self;
-  miss_enter(place->miss);
+  crossing_enter(place->crossing);
   PyObject *n = PyLong_FromSize_t(n_marks);
   tdt_status status = finish(place, call_method(place, PLACE_RESERVE, n, NULL, 1), error);
-  miss_leave(place->miss);
+  crossing_leave(place->crossing);
   return status;
 }
 
-/* This one, elapsed_ms and synchronize keep the lock: see Miss. */
+/* This one, elapsed_ms and synchronize keep the lock: see Crossing. */
 static tdt_status on_mark(void *self, size_t mark, tdt_error *error) {
   Place *place = self;
-  miss_enter(place->miss);
+  crossing_enter(place->crossing);
   PyObject *index = PyLong_FromSize_t(mark);
   return finish(place, call_method(place, PLACE_MARK, index, NULL, 1), error);
 }
@@ -52,14 +52,14 @@ static tdt_status on_mark(void *self, size_t mark, tdt_error *error) {
 static tdt_status on_elapsed_ms(void *self, size_t start, size_t stop, double *ms,
                                 tdt_error *error) {
   Place *place = self;
-  miss_enter(place->miss);
+  crossing_enter(place->crossing);
   PyObject *first = PyLong_FromSize_t(start);
   PyObject *second = PyLong_FromSize_t(stop);
   PyObject *answer = call_method(place, PLACE_ELAPSED_MS, first, second, 2);
   double value = answer == NULL ? -1.0 : PyFloat_AsDouble(answer);
   Py_XDECREF(answer);
   if (value == -1.0 && PyErr_Occurred()) {
-    return miss_fail(place->miss, error);
+    return crossing_fail(place->crossing, error);
   }
   *ms = value;
   return TDT_OK;
@@ -67,23 +67,23 @@ static tdt_status on_elapsed_ms(void *self, size_t start, size_t stop, double *m
 
 static tdt_status on_synchronize(void *self, tdt_error *error) {
   Place *place = self;
-  miss_enter(place->miss);
+  crossing_enter(place->crossing);
   return finish(place, call_method(place, PLACE_SYNCHRONIZE, NULL, NULL, 0), error);
 }
 
 static tdt_status on_capturing(void *self, bool *capturing, tdt_error *error) {
   Place *place = self;
   tdt_status status = TDT_OK;
-  miss_enter(place->miss);
+  crossing_enter(place->crossing);
   PyObject *answer = call_method(place, PLACE_CAPTURING, NULL, NULL, 0);
   int truth = answer == NULL ? -1 : PyObject_IsTrue(answer);
   Py_XDECREF(answer);
   if (truth < 0) {
-    status = miss_fail(place->miss, error);
+    status = crossing_fail(place->crossing, error);
   } else {
     *capturing = truth > 0;
   }
-  miss_leave(place->miss);
+  crossing_leave(place->crossing);
   return status;
 }
 
@@ -107,15 +107,15 @@ static int open_host(Place *place) {
   return 0;
 }
 
-static int open_object(Place *place, PyObject *object) {
+static int open_object(Place *place) {
   for (size_t i = 0; i < N_PLACE_METHODS; i++) {
-    place->methods[i] = PyObject_GetAttrString(object, method_names[i]);
+    place->methods[i] = PyObject_GetAttrString(place->object, method_names[i]);
     if (place->methods[i] == NULL) {
       return -1;
     }
   }
-  place->clock = PyObject_GetAttrString(object, "clock");
-  place->id = place->clock == NULL ? NULL : PyObject_GetAttrString(object, "id");
+  place->clock = PyObject_GetAttrString(place->object, "clock");
+  place->id = place->clock == NULL ? NULL : PyObject_GetAttrString(place->object, "id");
   if (place->id == NULL) {
     return -1;
   }
@@ -125,9 +125,9 @@ static int open_object(Place *place, PyObject *object) {
   return place->device.clock == NULL || place->device.id == NULL ? -1 : 0;
 }
 
-int place_open(Place *place, Miss *miss) {
-  *place = (Place){.miss = miss};
-  return miss->place == Py_None ? open_host(place) : open_object(place, miss->place);
+int place_open(Place *place, Crossing *crossing, PyObject *object) {
+  *place = (Place){.crossing = crossing, .object = Py_NewRef(object)};
+  return object == Py_None ? open_host(place) : open_object(place);
 }
 
 void place_close(Place *place) {
@@ -137,6 +137,7 @@ void place_close(Place *place) {
   for (size_t i = 0; i < N_PLACE_METHODS; i++) {
     Py_XDECREF(place->methods[i]);
   }
+  Py_XDECREF(place->object);
   Py_XDECREF(place->clock);
   Py_XDECREF(place->id);
 }

@@ -4,7 +4,7 @@
 
 #include "compat.h"
 
-#include "miss.h"
+#include "crossing.h"
 
 /* A device that is a Python object with the attributes clock and id (str) and these methods. */
 #define PLACE_LIST(X)                                                                              \
@@ -22,7 +22,8 @@ typedef enum PlaceMethod {
 } PlaceMethod;
 
 typedef struct Place {
-  Miss *miss;
+  Crossing *crossing;
+  PyObject *object; /* owned; None: the host's clock */
   tdt_device device;
   bool is_host; /* the library's own clock; nothing else below is used */
   PyObject *clock;
@@ -30,8 +31,8 @@ typedef struct Place {
   PyObject *methods[N_PLACE_METHODS];
 } Place;
 
-/* Makes place->device for miss->place. Close it in any case. */
-int place_open(Place *place, Miss *miss);
+/* Makes place->device for a device object, or for None the host's clock. Close it in any case. */
+int place_open(Place *place, Crossing *crossing, PyObject *object);
 void place_close(Place *place);
 
 #endif

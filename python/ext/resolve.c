@@ -3,13 +3,12 @@
 
 #include <string.h>
 
+#include "callable.h"
 #include "callbacks.h"
 #include "convert.h"
 #include "front.h"
 #include "identify.h"
-#include "miss.h"
 #include "overwrite.h"
-#include "place.h"
 #include "resolve.h"
 
 /* Everything that a miss needs besides the tuner; texts are borrowed from the objects. */
@@ -30,7 +29,8 @@ static void needs_clear(Needs *needs) {
 }
 
 static PyObject *ask_situation(const AutoTuner *self, const Call *call) {
-  PyObject *args[] = {call_args_tuple(call), call_kwargs_dict(call),
+  PyObject *args[] = {callable_positional(call->args, call->n_args),
+                      callable_keywords(call->args + call->n_args, call->names),
                       call->pg == NULL ? Py_None : call->pg};
   PyObject *situation = NULL;
   if (args[0] != NULL && args[1] != NULL) {
@@ -83,48 +83,49 @@ static int fill_request(tdt_request *request, const AutoTuner *self, const Needs
 
 /* Runs the engine, and turns its answer into Python's. */
 static int run_engine(Miss *miss, const tdt_request *request, tdt_choice *choice) {
+  Crossing *crossing = &miss->crossing;
   tdt_error error = TDT_ERROR_INIT;
-  miss_leave(miss);
+  crossing_leave(crossing);
   tdt_status status = tdt_tuner_resolve(miss->tuner->engine, request, choice, &error);
-  miss_enter(miss);
-  if (miss->stop != NULL) {
+  crossing_enter(crossing);
+  if (crossing->stop != NULL) {
     tdt_error_clear(&error);
-    exception_raise(miss->stop);
-    miss->stop = NULL;
+    exception_raise(crossing->stop);
+    crossing->stop = NULL;
     return -1;
   }
   if (status == TDT_OK) {
     return 0;
   }
   bool has_cause = status == TDT_EFAILED || status == TDT_EDEVICE || status == TDT_ELAUNCH;
-  return raise_status(&error, has_cause ? miss->failure : NULL);
+  return raise_status(&error, has_cause ? crossing->failure : NULL);
 }
 
-static int run_with_place(Miss *miss, tdt_request *request, tdt_choice *choice) {
-  Place place;
+static int run_on(Miss *miss, PyObject *device, tdt_request *request, tdt_choice *choice) {
   tdt_group group = tdt_group_self();
-  int done = place_open(&place, miss);
+  int done = place_open(&miss->place, &miss->crossing, device);
   if (done == 0) {
-    request->device = &place.device;
     request->group = &group;
     callbacks_install(request, miss);
     done = run_engine(miss, request, choice);
   }
-  place_close(&place);
+  place_close(&miss->place);
   return done;
 }
 
 static int run_with_needs(AutoTuner *self, const Call *call, const Needs *needs, const char *key,
                           tdt_choice *choice) {
   tdt_request request;
-  if (fill_request(&request, self, needs, key) < 0) {
+  PyObject *device = NULL;
+  if (fill_request(&request, self, needs, key) < 0 ||
+      (device = PyObject_GetAttrString(needs->situation, "place")) == NULL) {
     return -1;
   }
-  Miss miss = {.tuner = self, .call = call, .has_lock = true};
-  miss.handled = exception_handled();
-  miss.place = PyObject_GetAttrString(needs->situation, "place");
-  int done = miss.place == NULL ? -1 : run_with_place(&miss, &request, choice);
-  miss_clear(&miss);
+  Miss miss = {
+      .crossing = {.has_lock = true, .handled = exception_handled()}, .tuner = self, .call = call};
+  int done = run_on(&miss, device, &request, choice);
+  crossing_clear(&miss.crossing);
+  Py_DECREF(device);
   return done;
 }
 

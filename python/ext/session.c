@@ -39,12 +39,11 @@ static int set_up(Session *self, PyObject *args, PyObject *kwargs) {
                                    &on_max)) {
     return -1;
   }
-  self->miss.has_lock = true;
-  self->miss.place = Py_NewRef(place);
+  self->crossing.has_lock = true;
   self->on_max = Py_NewRef(on_max);
   self->group =
       on_max == Py_None ? tdt_group_self() : (tdt_group){&session_group_table, self, rank, n_ranks};
-  if (place_open(&self->place, &self->miss) < 0) {
+  if (place_open(&self->place, &self->crossing, place) < 0) {
     return -1;
   }
   self->on_log = Py_NewRef(on_log);
@@ -66,10 +65,10 @@ static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 static int session_traverse(PyObject *object, visitproc visit, void *arg) {
   Session *self = (Session *)object;
   Py_VISIT(Py_TYPE(self));
-  Py_VISIT(self->miss.handled);
-  Py_VISIT(self->miss.failure);
-  Py_VISIT(self->miss.stop);
-  Py_VISIT(self->miss.place);
+  Py_VISIT(self->crossing.handled);
+  Py_VISIT(self->crossing.failure);
+  Py_VISIT(self->crossing.stop);
+  Py_VISIT(self->place.object);
   for (size_t i = 0; i < N_PLACE_METHODS; i++) {
     Py_VISIT(self->place.methods[i]);
   }
@@ -84,7 +83,7 @@ static int session_traverse(PyObject *object, visitproc visit, void *arg) {
 
 static int session_clear(PyObject *object) {
   Session *self = (Session *)object;
-  miss_clear(&self->miss);
+  crossing_clear(&self->crossing);
   Py_CLEAR(self->on_max);
   Py_CLEAR(self->on_log);
   Py_CLEAR(self->on_decided);
@@ -115,7 +114,7 @@ static bool has_cause(tdt_status status) {
 /* The way from the engine back into Python. The outer function's own exception comes first, then
  * one that ended all, then what the engine says. */
 static int take_outcome(Session *self, tdt_status status, tdt_error *error) {
-  PyObject *exception = self->raised != NULL ? self->raised : self->miss.stop;
+  PyObject *exception = self->raised != NULL ? self->raised : self->crossing.stop;
   if (exception != NULL) {
     tdt_error_clear(error);
     exception_raise(Py_NewRef(exception));
@@ -124,7 +123,7 @@ static int take_outcome(Session *self, tdt_status status, tdt_error *error) {
   if (status == TDT_OK) {
     return 0;
   }
-  return raise_status(error, has_cause(status) ? self->miss.failure : NULL);
+  return raise_status(error, has_cause(status) ? self->crossing.failure : NULL);
 }
 
 static PyObject *session_run(PyObject *object, PyObject *outer) {
@@ -134,10 +133,10 @@ static PyObject *session_run(PyObject *object, PyObject *outer) {
     return NULL;
   }
   self->outer = Py_NewRef(outer);
-  self->miss.handled = exception_handled();
+  self->crossing.handled = exception_handled();
   tdt_error error = TDT_ERROR_INIT;
   tdt_status status = tdt_session_run(self->engine, session_on_outer, self, &error);
-  miss_enter(&self->miss);
+  crossing_enter(&self->crossing);
   PyObject *result = NULL;
   if (take_outcome(self, status, &error) == 0) {
     result = self->result;
@@ -146,9 +145,9 @@ static PyObject *session_run(PyObject *object, PyObject *outer) {
   Py_CLEAR(self->outer);
   Py_CLEAR(self->result);
   Py_CLEAR(self->raised);
-  Py_CLEAR(self->miss.handled);
-  Py_CLEAR(self->miss.failure);
-  Py_CLEAR(self->miss.stop);
+  Py_CLEAR(self->crossing.handled);
+  Py_CLEAR(self->crossing.failure);
+  Py_CLEAR(self->crossing.stop);
   return result;
 }
 
@@ -173,14 +172,14 @@ static PyObject *session_launch(PyObject *object, PyObject *args) {
   };
   tdt_error error = TDT_ERROR_INIT;
   tdt_status status = tdt_session_launch(self->engine, &request, &error);
-  miss_enter(&self->miss);
-  if (status != TDT_OK && self->miss.stop != NULL) {
+  crossing_enter(&self->crossing);
+  if (status != TDT_OK && self->crossing.stop != NULL) {
     tdt_error_clear(&error);
-    exception_raise(Py_NewRef(self->miss.stop));
+    exception_raise(Py_NewRef(self->crossing.stop));
     return NULL;
   }
   if (status != TDT_OK) {
-    (void)raise_status(&error, has_cause(status) ? self->miss.failure : NULL);
+    (void)raise_status(&error, has_cause(status) ? self->crossing.failure : NULL);
     return NULL;
   }
   Py_RETURN_NONE;

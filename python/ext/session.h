@@ -6,7 +6,7 @@
 
 #include <tdtune/session.h>
 
-#include "miss.h"
+#include "crossing.h"
 #include "place.h"
 #include "tunable.h"
 
@@ -14,10 +14,10 @@
  * One session of the engine for one call of a ContextualAutoTuner. It runs with the interpreter
  * lock: whatever waits in it (marks, ranks) is Python's and gives the lock up by itself. Only the
  * device's callbacks may hand it over for a moment, so that every callback begins with
- * miss_enter(), and so does the way back from the engine.
+ * crossing_enter(), and so does the way back from the engine.
  */
 typedef struct Session {
-  PyObject_HEAD Miss miss; /* without tuner and call */
+  PyObject_HEAD Crossing crossing;
   Place place;
   tdt_group group;
   tdt_session *engine;

@@ -9,8 +9,8 @@
 
 tdt_status session_on_outer(void *user, tdt_error *error) {
   Session *self = user;
-  miss_enter(&self->miss);
-  tdt_status status = miss_stopped(&self->miss, error);
+  crossing_enter(&self->crossing);
+  tdt_status status = crossing_stopped(&self->crossing, error);
   if (status != TDT_OK) {
     return status;
   }
@@ -28,11 +28,11 @@ tdt_status session_on_outer(void *user, tdt_error *error) {
 /* Calls a method of the job; its failure is the candidate's. */
 static tdt_status call_job(const Launch *launch, const char *format, const char *method,
                            size_t candidate, bool marked, tdt_error *error) {
-  Miss *miss = &launch->session->miss;
+  Crossing *crossing = &launch->session->crossing;
   PyObject *done = PyObject_CallMethod(launch->job, method, format, (Py_ssize_t)candidate,
                                        marked ? Py_True : Py_False);
   if (done == NULL) {
-    return miss_fail(miss, error);
+    return crossing_fail(crossing, error);
   }
   Py_DECREF(done);
   return TDT_OK;
@@ -40,14 +40,14 @@ static tdt_status call_job(const Launch *launch, const char *format, const char 
 
 tdt_status session_on_before(void *user, size_t candidate, bool marked, tdt_error *error) {
   const Launch *launch = user;
-  miss_enter(&launch->session->miss);
-  tdt_status status = miss_stopped(&launch->session->miss, error);
+  crossing_enter(&launch->session->crossing);
+  tdt_status status = crossing_stopped(&launch->session->crossing, error);
   return status != TDT_OK ? status : call_job(launch, "nO", "before", candidate, marked, error);
 }
 
 tdt_status session_on_launch(void *user, size_t candidate, tdt_error *error) {
   const Launch *launch = user;
-  miss_enter(&launch->session->miss);
+  crossing_enter(&launch->session->crossing);
   return call_job(launch, "n", "launch", candidate, false, error);
 }
 
@@ -59,7 +59,7 @@ static void tell(Session *self, PyObject *function, PyObject *args) {
   PyObject *done = args == NULL ? NULL : PyObject_CallObject(function, args);
   Py_XDECREF(args);
   if (done == NULL) {
-    (void)miss_stop(&self->miss, NULL);
+    (void)crossing_stop(&self->crossing, NULL);
   }
   Py_XDECREF(done);
 }
@@ -67,7 +67,7 @@ static void tell(Session *self, PyObject *function, PyObject *args) {
 void session_on_log(void *user, tdt_log_level level, const char *message) {
   (void)level;
   Session *self = user;
-  miss_enter(&self->miss);
+  crossing_enter(&self->crossing);
   tell(self, self->on_log, Py_BuildValue("(N)", text_to_str(message)));
 }
 
@@ -102,7 +102,7 @@ static PyObject *candidates_list(const tdt_session_tuning *tuning) {
 
 void session_on_decided(void *user, const tdt_session_tuning *tuning) {
   Session *self = user;
-  miss_enter(&self->miss);
+  crossing_enter(&self->crossing);
   tell(self, self->on_decided,
        Py_BuildValue("(NNnN)", text_to_str(tuning->kernel), text_to_str(tuning->key),
                      (Py_ssize_t)tuning->winner, candidates_list(tuning)));
@@ -154,14 +154,14 @@ static bool is_interrupted(const Session *self) {
 
 static tdt_status on_max(void *user, double *values, size_t n_values, tdt_error *error) {
   Session *self = user;
-  miss_enter(&self->miss);
-  if (is_interrupted(self) || self->miss.stop != NULL) {
+  crossing_enter(&self->crossing);
+  if (is_interrupted(self) || self->crossing.stop != NULL) {
     return tdt_error_set(error, TDT_EGROUP, "this rank was interrupted");
   }
   if (ask_ranks(self, values, n_values) == 0) {
     return TDT_OK;
   }
-  tdt_status status = miss_fail(&self->miss, error);
+  tdt_status status = crossing_fail(&self->crossing, error);
   if (status == TDT_ELAUNCH && error != NULL) {
     error->code = TDT_EGROUP;
   }

@@ -2,9 +2,11 @@
 #include "compat.h"
 
 #include "autotuner.h"
+#include "autotuner_type.h"
 #include "call.h"
 #include "callable.h"
 #include "construct.h"
+#include "overwrite.h"
 #include "resolve.h"
 
 static int autotuner_traverse(PyObject *object, visitproc visit, void *arg) {
@@ -82,7 +84,8 @@ static PyObject *autotuner_record_path(PyObject *object, PyObject *const *args, 
   AutoTuner *self = (AutoTuner *)object;
   PyObject *path = NULL;
   Call call;
-  if (call_open(self, &call, args, (size_t)n_args, kwnames) == 0) {
+  if (call_open(self, &call, args, (size_t)n_args, kwnames) == 0 &&
+      overwrite_meet(self, &call) == 0) {
     PyObject *key = call_key(self, &call);
     if (key != NULL) {
       path = resolve_path(self, &call, key);
@@ -111,15 +114,8 @@ static PyMemberDef autotuner_members[] = {
     {"prune_fn", T_OBJECT_EX, offsetof(AutoTuner, prune_fn), READONLY, "the filter, or None"},
     {"config_space", T_OBJECT_EX, offsetof(AutoTuner, config_space), READONLY,
      "the configurations: a tuple of dicts"},
-    {"__dictoffset__", T_PYSSIZET, offsetof(AutoTuner, dict), READONLY, NULL},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(AutoTuner, weakrefs), READONLY, NULL},
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(AutoTuner, vectorcall), READONLY, NULL},
+    CALLABLE_OFFSETS(AutoTuner),
     {NULL, 0, 0, 0, NULL},
-};
-
-static PyGetSetDef autotuner_getset[] = {
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
-    {NULL, NULL, NULL, NULL, NULL},
 };
 
 PyDoc_STRVAR(
@@ -134,20 +130,17 @@ static PyType_Slot autotuner_slots[] = {
     {Py_tp_dealloc, SLOT(autotuner_dealloc)},
     {Py_tp_traverse, SLOT(autotuner_traverse)},
     {Py_tp_clear, SLOT(autotuner_clear)},
-    {Py_tp_call, SLOT(PyVectorcall_Call)},
-    {Py_tp_descr_get, SLOT(callable_get)},
     {Py_tp_repr, SLOT(autotuner_repr)},
     {Py_tp_methods, autotuner_methods},
     {Py_tp_members, autotuner_members},
-    {Py_tp_getset, autotuner_getset},
+    CALLABLE_SLOTS,
     {0, NULL},
 };
 
 static PyType_Spec autotuner_spec = {
     .name = "tdtune.AutoTuner",
     .basicsize = sizeof(AutoTuner),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-             Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_IMMUTABLETYPE,
+    .flags = CALLABLE_FLAGS,
     .slots = autotuner_slots,
 };
 

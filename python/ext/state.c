@@ -10,6 +10,10 @@ static const char *const cold_names[N_COLD] = {
 #undef COLD_NAME_
 };
 
+ModuleState *state_of(PyObject *module) {
+  return PyModule_GetState(module);
+}
+
 static int fetch(const char *module_name, const char *name, PyObject **function) {
   if (*function != NULL) {
     return 0;
