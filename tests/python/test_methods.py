@@ -121,6 +121,25 @@ def test_case_U2_nothing_pins_the_instance(stage: Stage) -> None:
     assert gone() is None
 
 
+def test_case_U2_a_tuner_among_the_attributes_of_its_own_object(stage: Stage) -> None:
+    """Describing the object leads back to the tuner, and from there to the object."""
+
+    class Holder:
+        def __init__(self, bias: int) -> None:
+            self.bias = bias
+            self.tuned = tuned()(self.work)
+            self.table = {"part": tuned()(functools.partial(self.work, Tensor()))}
+
+        def work(self, x: Any, tile: int) -> int:
+            return the_stage.run(tile) + self.bias
+
+    holder, other = Holder(10), Holder(20)
+    assert holder.tuned(Tensor()) in (11, 12)
+    assert holder.table["part"]() in (11, 12)
+    paths = [each.tuned.record_path(Tensor()) for each in (holder, other, Holder(10))]
+    assert paths[0] == paths[2] != paths[1]
+
+
 def test_case_U2_a_failed_tuning_does_not_pin_it_either(stage: Stage) -> None:
     class Layer:
         @tuned()
