@@ -87,7 +87,8 @@ void exception_forget_frames(PyObject *exception, PyObject *outer) {
   Py_DECREF(chain);
 }
 
-/* str(exception), shortened, without white space at its ends; NULL with an error set. */
+/* str(exception), shortened, without white space at its ends and without NULs, where a C reader
+ * would take it to end; NULL with an error set. */
 static PyObject *message_of(PyObject *exception) {
   PyObject *text = PyObject_Str(exception);
   if (text == NULL) {
@@ -97,9 +98,12 @@ static PyObject *message_of(PyObject *exception) {
   if (text == NULL) {
     return NULL;
   }
-  PyObject *stripped = PyObject_CallMethod(text, "strip", NULL);
-  Py_DECREF(text);
-  return stripped;
+  Py_SETREF(text, PyObject_CallMethod(text, "replace", "s#s", "\0", (Py_ssize_t)1, "\\0"));
+  if (text == NULL) {
+    return NULL;
+  }
+  Py_SETREF(text, PyObject_CallMethod(text, "strip", NULL));
+  return text;
 }
 
 PyObject *exception_summary(PyObject *exception) {

@@ -64,7 +64,11 @@ static int tell_doubt(AutoTuner *self, bool verbose) {
     return 0;
   }
   self->doubt_told = true;
-  return cold_emit(self->state, TDT_LOG_WARNING, PyObject_Str(self->store_doubt), verbose);
+  PyObject *message =
+      PyUnicode_FromFormat("%U: results are kept in memory only, since this function may not be "
+                           "the same in another process: %S",
+                           self->name, self->store_doubt);
+  return cold_emit(self->state, TDT_LOG_WARNING, message, verbose);
 }
 
 int identity_ensure(AutoTuner *self, bool verbose) {

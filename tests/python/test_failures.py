@@ -70,6 +70,7 @@ FAILURES: list[tuple[Callable[[], BaseException], str]] = [
     (lambda: RecursionError("deep"), "RecursionError: deep"),
     (lambda: Wordless(), "Wordless (its message cannot be shown)"),
     (lambda: ValueError("lone \udcff surrogate"), "ValueError: lone \\udcff surrogate"),
+    (lambda: ValueError("a \0 and more"), "ValueError: a \\0 and more"),
     (lambda: ValueError("zwei\nZeilen: größer ✓ "), "ValueError: zwei\nZeilen: größer ✓"),
 ]
 
