@@ -2,23 +2,11 @@
 """The decorator."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol, overload
+from typing import Any
 
 from tdtune._native import AutoTuner
+from tdtune.decorator import Decorator, decorator
 from tdtune.progress import Progress
-
-
-class Decorator(Protocol):
-    """Turns a function into an `AutoTuner`; static and class methods stay what they are."""
-
-    @overload  # a staticmethod is a callable, too; the first that fits counts
-    def __call__(  # type: ignore[overload-overlap]
-        self, fn: "staticmethod[..., Any]", /
-    ) -> "staticmethod[..., Any]": ...
-    @overload
-    def __call__(self, fn: "classmethod[Any, ..., Any]", /) -> "classmethod[Any, ..., Any]": ...
-    @overload
-    def __call__(self, fn: Callable[..., Any], /) -> AutoTuner: ...
 
 
 def autotune(
@@ -29,7 +17,7 @@ def autotune(
     warmup: int | None = None,
     repeat: int | None = None,
     on_progress: Callable[[Progress], object] | None = None,
-) -> Decorator:
+) -> Decorator[AutoTuner]:
     """Decorate a function so that it runs with the fastest of several configurations.
 
     Parameters
@@ -59,10 +47,8 @@ def autotune(
         At decoration, if function and candidates do not fit together; the text says where.
     """
 
-    def decorate(fn: Any) -> Any:
-        if isinstance(fn, (staticmethod, classmethod)):
-            return type(fn)(decorate(fn.__func__))
-        return AutoTuner(
+    return decorator(
+        lambda fn: AutoTuner(
             fn,
             config_space,
             key_fn,
@@ -71,5 +57,4 @@ def autotune(
             repeat=repeat,
             on_progress=on_progress,
         )
-
-    return decorate
+    )

@@ -36,11 +36,17 @@ def _triton_dist_world() -> Any:
     return getattr(sys.modules.get("triton_dist.utils"), "_TRITON_DIST_WORLD", None)
 
 
+def distributed() -> Any:
+    """Return ``torch.distributed`` if it is initialised, else None."""
+    module = sys.modules.get("torch.distributed")
+    if module is None or not module.is_available() or not module.is_initialized():
+        return None
+    return module
+
+
 def _default_group() -> tuple[int, int]:
-    distributed = sys.modules.get("torch.distributed")
-    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
-        return 0, 1
-    return int(distributed.get_rank()), int(distributed.get_world_size())
+    module = distributed()
+    return (0, 1) if module is None else (int(module.get_rank()), int(module.get_world_size()))
 
 
 def _place_in(group: Any) -> tuple[int, int]:

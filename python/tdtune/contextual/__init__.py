@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Kernels of Triton tuned where an outer function launches them."""
 
-from collections.abc import Callable
-from typing import Any
-
 from tdtune._native import ContextualAutoTuner
+from tdtune.decorator import Decorator, decorator
 
 __all__ = ["ContextualAutoTuner", "contextual_autotune"]
 
 
 def contextual_autotune(
     is_dist: bool = False, n_repeat: int = 5, n_warmup: int = 3
-) -> Callable[[Any], Any]:
+) -> Decorator[ContextualAutoTuner]:
     """Decorate a function so that the kernels inside it are tuned where it launches them.
 
     The function is called again and again, and each call runs one candidate of every kernel with
@@ -44,11 +42,6 @@ def contextual_autotune(
         `is_dist` without an initialised ``torch.distributed``.
     """
 
-    def decorate(fn: Any) -> Any:
-        if isinstance(fn, (staticmethod, classmethod)):
-            return type(fn)(decorate(fn.__func__))
-        return ContextualAutoTuner(fn, is_dist, n_repeat, n_warmup)
-
     if callable(is_dist):
         raise TypeError("write @contextual_autotune(), with parentheses")
-    return decorate
+    return decorator(lambda fn: ContextualAutoTuner(fn, is_dist, n_repeat, n_warmup))

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from tdtune import groups
+
 _LOW = 0x7FFF_FFFF_FFFF_FFFF
 
 
@@ -30,7 +32,7 @@ def world(is_dist: bool) -> Ranks:
     """
     if not is_dist:
         return Ranks(0, 1, None)
-    distributed = _initialised()
+    distributed = groups.distributed()
     if distributed is None:
         raise RuntimeError(
             "contextual_autotune(is_dist=True) needs torch.distributed: call "
@@ -49,18 +51,11 @@ def world(is_dist: bool) -> Ranks:
 
 def log_rank() -> int:
     """Return the rank by which this process's log is known."""
-    distributed = _initialised()
+    distributed = groups.distributed()
     if distributed is not None:
         return int(distributed.get_rank())
     rank = os.environ.get("RANK", "")
     return int(rank) if rank.isdecimal() else 0
-
-
-def _initialised() -> Any:
-    distributed = sys.modules.get("torch.distributed")
-    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
-        return None
-    return distributed
 
 
 def _device(torch: Any) -> str:
