@@ -4,6 +4,7 @@
 Nothing here imports torch or wakes an accelerator up: only what the process uses already counts.
 """
 
+import itertools
 import sys
 from collections.abc import Iterable, Iterator
 from types import ModuleType
@@ -13,6 +14,8 @@ from tdtune.facts import accelerator_hardware
 
 # In the order in which one is chosen if the arguments do not say.
 ACCELERATORS = ("npu", "cuda", "xpu", "mps")
+# Of a list of a million numbers none is a tensor.
+_MOST_ITEMS = 1000
 
 
 class Place:
@@ -94,7 +97,8 @@ def find_place(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Place | None:
     Parameters
     ----------
     args, kwargs
-        The call's arguments; looked at themselves and one level inside lists, tuples and dicts.
+        The call's arguments; looked at themselves and one level inside lists, tuples and dicts, of
+        long ones only at the first items.
 
     Returns
     -------
@@ -120,7 +124,7 @@ def _within(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[Any]:
             inner = value
         elif isinstance(value, dict):
             inner = value.values()
-        yield from inner
+        yield from itertools.islice(inner, _MOST_ITEMS)
 
 
 def _place_of(value: Any, torch: ModuleType) -> Place | None:

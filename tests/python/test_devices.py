@@ -3,6 +3,7 @@
 
 import json
 import sys
+from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -150,6 +151,19 @@ def test_F12_the_arguments_say_which_device(npu: Accelerator) -> None:
 def test_F12_where_the_arguments_are_looked_for(args: Any, kwargs: Any, place_id: Any) -> None:
     place = find_place(args, kwargs)
     assert (place and place.id) == place_id
+
+
+def test_F12_of_a_long_list_the_first_items_are_looked_at(npu: Accelerator) -> None:
+    class Numbers(list[Any]):
+        def __iter__(self) -> Iterator[Any]:
+            for n in range(10**9):
+                assert n < 10**5, "looked at all of them"
+                yield n
+
+    assert find_place((Numbers(),), {}) is None
+    place = find_place((Numbers(), tensor("npu", 1)), {})
+    assert place is not None
+    assert place.id == "npu:1"
 
 
 def test_F12_a_device_without_number_is_the_current_one(npu: Accelerator) -> None:
