@@ -17,9 +17,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from first_run import EXAMPLES, describe_machine, run
+from first_run import EXAMPLES, ROOT, describe_machine, run
 
-TESTS = EXAMPLES.parent.parent / "tests" / "python" / "test_contextual_cuda.py"
+TESTS = ROOT / "tests" / "python" / "test_contextual_cuda.py"
 
 
 def main() -> None:
@@ -33,7 +33,8 @@ def main() -> None:
         example = run([str(EXAMPLES / "contextual_scale.py")], environment)
         log = (Path(folder) / ".autotune_logs" / "rank-0.log").read_text().splitlines()
         tests = run(
-            ["-m", "pytest", "-vv", "-rs", "-p", "no:cacheprovider", str(TESTS)], environment
+            ["-m", "pytest", "-vv", "-rs", "--no-header", "--disable-warnings", str(TESTS)],
+            environment,
         )
         result = {
             "what": "kernels tuned in place: the documents' example, and tests against torch",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,7 +19,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-EXAMPLES = Path(__file__).resolve().parent.parent / "examples" / "python"
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = ROOT / "examples" / "python"
 
 
 def run(arguments: list[str], environment: dict[str, str]) -> dict[str, Any]:
@@ -35,7 +37,8 @@ def run(arguments: list[str], environment: dict[str, str]) -> dict[str, Any]:
     print(done.stdout, flush=True)
     if done.returncode != 0:
         sys.exit(f"{arguments[0]} ended with {done.returncode}")
-    return {"seconds": time.perf_counter() - start, "output": done.stdout.splitlines()}
+    output = re.sub(rf"(\.\./)*/?{re.escape(str(ROOT).lstrip('/'))}/", "", done.stdout)
+    return {"seconds": time.perf_counter() - start, "output": output.splitlines()}
 
 
 def describe_machine() -> dict[str, Any]:

@@ -265,6 +265,9 @@ def test_ctrl_c_reaches_a_tuning() -> None:
         import os, signal, threading
         from tdtune import autotune
 
+        # A shell may have started us with the signal ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
         @autotune([{"tile": 1}, {"tile": 2}], key_fn=lambda x: 0)
         def endless(x, tile):
             os.kill(os.getpid(), signal.SIGINT)

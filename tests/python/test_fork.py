@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 import warnings
@@ -15,6 +16,12 @@ from stand_ins import only_record
 from tdtune import AutoTuner
 
 TILES = [{"tile": 2}, {"tile": 1}]
+
+
+@pytest.fixture(autouse=True)
+def _no_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep to the host's clock: a device that another test woke up is dead in a forked child."""
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
 
 
 def in_child(work: Callable[[], bool]) -> bool:

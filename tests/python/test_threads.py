@@ -138,6 +138,9 @@ def test_ctrl_c_ends_the_wait_for_another_thread() -> None:
         import os, signal, threading, time
         from tdtune import autotune
 
+        # A shell may have started us with the signal ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
         started = threading.Event()
         release = threading.Event()
 
