@@ -28,7 +28,6 @@ from tdtune.walk import Undescribable, Walker
 
 _CONSTANTS = (type(None), type(...), bool, int, float, complex, str, bytes)
 _MISSING = object()
-_Place = tuple[int, ...]
 
 
 class FunctionIdentity(NamedTuple):
@@ -117,7 +116,7 @@ class _Walk:
         self.doubts: list[str] = []
         self._package = _package(layers.module_name(root))
         self._root = root
-        self._seen: dict[_Place, object] = {}  # holding them keeps ids from being used again
+        self._seen: dict[int, object] = {}  # by id; holding them keeps ids from being used again
         self._pending: list[object] = []
 
     def digest(self) -> str:
@@ -142,9 +141,9 @@ class _Walk:
         name = layers.dotted_name(value)
         lines: list[str] = []
         for layer in layers.layers(value):
-            if _place(layer) in self._seen:
+            if id(layer) in self._seen:
                 break
-            self._seen[_place(layer)] = layer
+            self._seen[id(layer)] = layer
             lines += self._layer(layer, name, kernel=any(x.startswith("kernel") for x in lines))
         return "\n".join([name, *lines]) if lines else ""
 
@@ -225,13 +224,6 @@ class _Walk:
 
     def _is_ours(self, module: str) -> bool:
         return _package(module) == self._package
-
-
-def _place(layer: object) -> _Place:
-    """Return what tells an object from all others; a bound method is another object every time."""
-    if isinstance(layer, types.MethodType):
-        return id(layer.__func__), id(layer.__self__)
-    return (id(layer),)
 
 
 def _package(module: str) -> str:

@@ -129,6 +129,7 @@ KEYS: list[Callable[[], object]] = [
     lambda: 1.0,
     lambda: True,
     lambda: complex(1, 0),
+    lambda: complex(1, -0.0),
     lambda: Mode.FAST,
     lambda: decimal.Decimal(1),
     lambda: decimal.Decimal("1.0"),
@@ -213,7 +214,23 @@ def test_F05_a_key_is_what_its_description_says_now(stage: Stage) -> None:
     assert tuned(Tensor())[2] == 1
 
 
-@pytest.mark.parametrize("fresh", [lambda: Named("fast"), lambda: lambda: None])
+class Number(float):
+    """A float that can be watched."""
+
+
+class Complex(complex):
+    """Likewise."""
+
+
+@pytest.mark.parametrize(
+    "fresh",
+    [
+        lambda: Named("fast"),
+        lambda: lambda: None,
+        lambda: Number(math.nan),  # equals nothing, in Python
+        lambda: Complex(0, math.nan),
+    ],
+)
 def test_F05_keys_made_anew_for_every_call_are_not_collected(
     stage: Stage, fresh: Callable[[], Any]
 ) -> None:
@@ -394,6 +411,18 @@ def test_F10_what_is_left_is_tuned_with_the_callers_value_and_its_own_key(
     assert tuned(Tensor()) == (1, 1)
     assert tuned(Tensor(), left=9, autotune_allow_arg_overwrite=True) == (9, 2)
     assert len(records(root)) == 2
+
+
+def test_F10_a_rule_sees_the_callers_value_where_the_candidate_has_the_field(stage: Stage) -> None:
+    pruned: list[dict[str, int]] = []
+
+    def prune_fn(config: dict[str, int], *args: object, **kwargs: object) -> bool:
+        pruned.append(config)
+        return True
+
+    tuned = AutoTuner(pair, [{"left": 1, "right": 1}, {"right": 2}], lambda *a, **k: 0, prune_fn)
+    tuned(Tensor(), left=9, autotune_allow_arg_overwrite=True)
+    assert pruned == [{"left": 9, "right": 1}, {"right": 2}]
 
 
 def test_F10_nothing_collides_when_overwriting_is_allowed(stage: Stage) -> None:

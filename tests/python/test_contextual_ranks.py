@@ -17,6 +17,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("triton")
 
+from tdtune._native import Session
 from tdtune.contextual.ranks import _ordinals, _values
 
 # Every rank runs this. RESULT is what it hands back; `follow` is the communication that an outer
@@ -237,6 +238,36 @@ def test_C05_one_process_of_a_world_can_tune_alone(tmp_path: Path) -> None:
         """,
     )
     assert [result["launched"] for result in results] == ["launched 0", "launched 1"]
+
+
+@pytest.mark.parametrize(
+    ("raised", "n_exchanges"), [(ValueError, 1), (KeyboardInterrupt, 0), (SystemExit, 0)]
+)
+def test_C11_an_interrupted_rank_waits_for_nobody(
+    raised: type[BaseException], n_exchanges: int
+) -> None:
+    exchanges: list[list[float]] = []
+
+    def greatest(values: list[float]) -> list[float]:
+        exchanges.append(values)
+        return values
+
+    def outer() -> None:
+        raise raised
+
+    session = Session(
+        None,
+        n_warmup=0,
+        n_repeat=1,
+        on_log=lambda line: None,
+        on_decided=lambda *tuning: None,
+        rank=0,
+        n_ranks=2,
+        on_max=greatest,
+    )
+    with pytest.raises(raised):
+        session.run(outer)
+    assert len(exchanges) == n_exchanges
 
 
 VALUES = [0.0, 1e-300, 0.1, 1.0, 3.5, 2.0**53, 1.7e308, math.inf]

@@ -348,9 +348,10 @@ def test_F05_an_address_is_refused_with_its_place(key: object, place: str) -> No
     assert place in str(caught.value)
 
 
-def test_F05_an_address_in_disguise_is_refused() -> None:
+@pytest.mark.parametrize("spelling", ["{:#x}", "{:x}", "{:X}", "{}"])
+def test_F05_an_address_in_disguise_is_refused(spelling: str) -> None:
     key = Speaking("")
-    key.text = f"Buffer({id(key):#x})"
+    key.text = f"Buffer({spelling.format(id(key))})"
     with pytest.raises(TypeError, match="memory address"):
         describe_key(key)
     assert "Register(0x1f)" in describe_key(Speaking("Register(0x1f)"))
