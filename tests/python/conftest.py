@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import stand_ins
@@ -89,3 +90,27 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[stand_ins.Stage]:
     stand_ins.stage.__init__()  # type: ignore[misc]
     yield stand_ins.stage
     stand_ins.stage.__init__()  # type: ignore[misc]
+
+
+@pytest.fixture
+def clock() -> Any:
+    """The scripted device of contextual tests."""
+    from contextual_stand_ins import Clock  # needs Triton, which not all tests do
+
+    return Clock()
+
+
+@pytest.fixture
+def triton_left_alone(
+    clock: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Scripted time, a working folder for the log, and Triton as it was after the test."""
+    from contextual_stand_ins import on_clock, triton_as_before
+    from triton_dist.autotuner import contextual_autotune
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RANK", raising=False)
+    with on_clock(clock), triton_as_before():
+        yield
+    # The next tuner can run: none is active any more.
+    assert contextual_autotune()(lambda: 5)() == 5

@@ -17,6 +17,9 @@ from triton.runtime.jit import KernelInterface
 Cost = float | Callable[[dict[str, Any]], float]
 Failure = Callable[[], BaseException]
 
+GRID = (1,)
+N_PASSES = 2 * (3 + 5) + 1  # two candidates with the defaults, and the last pass
+
 
 class Clock:
     """A device on which time passes only in `work`; what happens on it is in `events`."""

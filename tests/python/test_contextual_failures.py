@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +11,7 @@ pytest.importorskip("torch")
 pytest.importorskip("triton")
 
 from contextual_stand_ins import (
+    GRID,
     Clock,
     Failure,
     Tensor,
@@ -20,31 +19,12 @@ from contextual_stand_ins import (
     bad_value,
     chosen,
     kernels_as_before,
-    on_clock,
-    triton_as_before,
 )
 from triton.compiler.errors import CompileTimeAssertionFailure
 from triton.runtime.errors import OutOfResources
 from triton_dist.autotuner import contextual_autotune
 
-GRID = (1,)
-N_PASSES = 2 * (3 + 5) + 1  # two candidates with the defaults, and the last pass
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(autouse=True)
-def _as_before(clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Scripted time, a working folder for the log, and Triton as it was after every test."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("RANK", raising=False)
-    with on_clock(clock), triton_as_before():
-        yield
-    # The next tuner can run: none is active any more.
-    assert contextual_autotune()(lambda: 5)() == 5
+pytestmark = pytest.mark.usefixtures("triton_left_alone")
 
 
 # -- C07, C10 failures ---------------------------------------------------------------------------

@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,19 +12,18 @@ pytest.importorskip("torch")
 pytest.importorskip("triton")
 
 from contextual_stand_ins import (
+    GRID,
     Clock,
     autotuned,
     chosen,
     classes,
     kernels_as_before,
-    on_clock,
-    triton_as_before,
 )
 from triton import Config
 from triton.runtime.autotuner import Autotuner
 from triton_dist.autotuner import contextual_autotune
 
-GRID = (1,)
+pytestmark = pytest.mark.usefixtures("triton_left_alone")
 
 
 class Counting(Autotuner):
@@ -112,18 +109,6 @@ class OwnSearch(TilingTuner):
             self.cache[key] = config
         self.best_config = config
         return self.fn.run(*args, from_run=True, **kwargs, **config.all_kwargs())
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(autouse=True)
-def _as_before(clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.chdir(tmp_path)
-    with on_clock(clock), triton_as_before():
-        yield
 
 
 @pytest.mark.parametrize("cls", [Counting, Inheriting])

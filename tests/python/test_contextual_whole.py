@@ -8,7 +8,7 @@ import logging
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,37 +18,21 @@ pytest.importorskip("torch")
 pytest.importorskip("triton")
 
 from contextual_stand_ins import (
+    GRID,
+    N_PASSES,
     Clock,
     Tensor,
     autotuned,
     bad_value,
     chosen,
     kernels_as_before,
-    on_clock,
     triton_as_before,
 )
 from stand_ins import run_script
 from triton.runtime.autotuner import Autotuner
 from triton_dist.autotuner import contextual_autotune
 
-GRID = (1,)
-N_PASSES = 2 * (3 + 5) + 1  # two candidates with the defaults, and the last pass
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(autouse=True)
-def _as_before(clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Scripted time, a working folder for the log, and Triton as it was after every test."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("RANK", raising=False)
-    with on_clock(clock), triton_as_before():
-        yield
-    # The next tuner can run: none is active any more.
-    assert contextual_autotune()(lambda: 5)() == 5
+pytestmark = pytest.mark.usefixtures("triton_left_alone")
 
 
 @contextual_autotune()
