@@ -113,6 +113,16 @@ char *tdt__json_text(const json_t *value) {
   return tdt__text_take(&text);
 }
 
+void tdt__json_add(tdt__text *text, const json_t *value) {
+  char *json = tdt__json_text(value);
+  if (json == NULL) {
+    text->failed = true;
+    return;
+  }
+  tdt__text_add(text, json);
+  free(json);
+}
+
 tdt_status tdt__json_canonical(const char *text, const char *what, char **canonical,
                                tdt_error *error) {
   const char *given = text != NULL ? text : "{}";

@@ -6,6 +6,8 @@
 
 #include <tdtune/status.h>
 
+#include "base/text.h"
+
 /* Parses exactly one JSON object or array. TDT_EINVAL: not that; *cause says why, and where it
  * breaks off. TDT_ENOMEM. *value is a new reference. */
 tdt_status tdt__json_parse(const char *text, size_t size, json_t **value, json_error_t *cause);
@@ -16,6 +18,9 @@ tdt_status tdt__json_object(const char *text, size_t size, const char *what, jso
 
 /* The one text form of a value: compact, fields sorted. NULL: out of memory. free() it. */
 char *tdt__json_text(const json_t *value);
+
+/* Adds that text form; out of memory sticks to `text`. */
+void tdt__json_add(tdt__text *text, const json_t *value);
 
 /* The canonical text of the JSON object in `text` (NULL: of {}). free() it. */
 tdt_status tdt__json_canonical(const char *text, const char *what, char **canonical,

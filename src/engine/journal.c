@@ -35,7 +35,9 @@ __attribute__((format(printf, 2, 3))) static void note(tdt__journal *journal, co
   }
 }
 
-void tdt__journal_line(tdt__journal *journal, tdt_log_level level, const char *format, ...) {
+/* A line for the text and the log. */
+__attribute__((format(printf, 3, 4))) static void tell(tdt__journal *journal, tdt_log_level level,
+                                                       const char *format, ...) {
   char small[512];
   va_list args;
   va_start(args, format);
@@ -51,12 +53,12 @@ void tdt__journal_line(tdt__journal *journal, tdt_log_level level, const char *f
 void tdt__journal_begin(tdt__journal *journal, const tdt__slate *slate) {
   const tdt__call *call = journal->call;
   const tdt_plan *plan = &call->tuner->plan;
-  tdt__journal_line(journal, TDT_LOG_INFO,
-                    "%s, key %s: tuning begins: %zu candidates, %zu pruned, %zu to measure; plan "
-                    "%s, %u warm-ups and %u timed runs; clock %s",
-                    call->identity.function.name, call->shown_key, slate->n,
-                    slate->n - tdt__slate_count_kept(slate), slate->n_queued, plan->name,
-                    plan->n_warmup, plan->n_repeat, call->device.clock);
+  tell(journal, TDT_LOG_INFO,
+       "%s, key %s: tuning begins: %zu candidates, %zu pruned, %zu to measure; plan "
+       "%s, %u warm-ups and %u timed runs; clock %s",
+       call->identity.function.name, call->shown_key, slate->n,
+       slate->n - tdt__slate_count_kept(slate), slate->n_queued, plan->name, plan->n_warmup,
+       plan->n_repeat, call->device.clock);
   note(journal, "function %s.%s, source %s", call->identity.function.module,
        call->identity.function.qualname, call->identity.function.source);
   note(journal, "hardware %s", call->identity.hardware);
@@ -86,14 +88,13 @@ void tdt__journal_timing(tdt__journal *journal, size_t candidate, const tdt__tim
   const char *config = tdt_space_config(call->tuner->space, candidate);
   const char *name = call->identity.function.name;
   if (timing->outcome == TDT_OUTCOME_TIMED) {
-    tdt__journal_line(journal, TDT_LOG_INFO, "%s: [%zu] %s: %.6g ms, spread %.1f %%, %zu runs",
-                      name, candidate, config, timing->time_ms,
-                      100.0 * tdt__spread(timing->samples_ms, timing->n_samples),
-                      timing->n_samples);
+    tell(journal, TDT_LOG_INFO, "%s: [%zu] %s: %.6g ms, spread %.1f %%, %zu runs", name, candidate,
+         config, timing->time_ms, 100.0 * tdt__spread(timing->samples_ms, timing->n_samples),
+         timing->n_samples);
     note_samples(journal, timing);
   } else {
-    tdt__journal_line(journal, TDT_LOG_INFO, "%s: [%zu] %s: failed: %s", name, candidate, config,
-                      timing->error != NULL ? timing->error : "");
+    tell(journal, TDT_LOG_INFO, "%s: [%zu] %s: failed: %s", name, candidate, config,
+         timing->error != NULL ? timing->error : "");
   }
 }
 
@@ -115,15 +116,15 @@ void tdt__journal_winner(tdt__journal *journal, const tdt__slate *slate, size_t 
   if (first != winner && winner_ms > 0.0) {
     (void)snprintf(gain, sizeof gain, ", %.2f times as fast as [%zu]", first_ms / winner_ms, first);
   }
-  tdt__journal_line(journal, TDT_LOG_INFO, "%s, key %s: winner [%zu] %s: %.6g ms%s",
-                    call->identity.function.name, call->shown_key, winner,
-                    tdt_space_config(slate->space, winner), winner_ms, gain);
+  tell(journal, TDT_LOG_INFO, "%s, key %s: winner [%zu] %s: %.6g ms%s",
+       call->identity.function.name, call->shown_key, winner,
+       tdt_space_config(slate->space, winner), winner_ms, gain);
 }
 
 void tdt__journal_failure(tdt__journal *journal, const tdt_error *error) {
   const tdt__call *call = journal->call;
-  tdt__journal_line(journal, TDT_LOG_INFO, "%s, key %s: the tuning ended without a winner: %s",
-                    call->identity.function.name, call->shown_key, tdt_error_text(error));
+  tell(journal, TDT_LOG_INFO, "%s, key %s: the tuning ended without a winner: %s",
+       call->identity.function.name, call->shown_key, tdt_error_text(error));
 }
 
 static void make_suffix(const tdt__call *call, char *suffix, size_t size) {

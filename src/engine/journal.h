@@ -17,9 +17,6 @@ typedef struct tdt__journal {
 
 void tdt__journal_open(tdt__journal *journal, const tdt__call *call);
 
-void tdt__journal_line(tdt__journal *journal, tdt_log_level level, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
 /* What is about to be measured. */
 void tdt__journal_begin(tdt__journal *journal, const tdt__slate *slate);
 

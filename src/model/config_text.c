@@ -98,13 +98,7 @@ static void add_value(tdt__text *text, const json_t *value) {
     tdt__text_add(text, json_string_value(value));
     return;
   }
-  char *json = tdt__json_text(value);
-  if (json == NULL) {
-    text->failed = true;
-    return;
-  }
-  tdt__text_add(text, json);
-  free(json);
+  tdt__json_add(text, value);
 }
 
 static void add_fields(tdt__text *text, const json_t *object) {

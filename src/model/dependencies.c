@@ -29,13 +29,7 @@ static void add_value(tdt__text *text, const json_t *value, const char *if_missi
     tdt__text_add(text, json_string_value(value));
     return;
   }
-  char *json = tdt__json_text(value);
-  if (json == NULL) {
-    text->failed = true;
-    return;
-  }
-  tdt__text_add(text, json);
-  free(json);
+  tdt__json_add(text, value);
 }
 
 static void compare_field(tdt__text *text, const char *name, const json_t *recorded,

@@ -95,13 +95,3 @@ bool tdt_record_complete(const tdt_record *record) {
 tdt_identity tdt_record_identity(const tdt_record *record) {
   return record->identity;
 }
-
-size_t tdt__record_find(const tdt_record *record, const char *config) {
-  for (size_t i = 0; i < record->n_entries; i++) {
-    const char *known = record->entries[i].config;
-    if (known != NULL && strcmp(known, config) == 0) {
-      return i;
-    }
-  }
-  return TDT_NONE;
-}

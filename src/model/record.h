@@ -36,9 +36,6 @@ struct tdt_record {
 /* An empty record with room for `n_entries` entries, every text "", {} or NULL (config). */
 tdt_status tdt__record_create(size_t n_entries, tdt_record **record, tdt_error *error);
 
-/* Index of the first entry with this description, TDT_NONE if there is none. Linear. */
-size_t tdt__record_find(const tdt_record *record, const char *config);
-
 /* *text (free() it) names the fields that differ, with both values: "torch 2.12.0, now 2.13.0";
  * a field that only one side has, or that is "unknown", differs. *same tells if none does. */
 tdt_status tdt__dependencies_compare(const char *recorded, const char *current, bool *same,

@@ -30,7 +30,6 @@ static void test_empty_record(void **state) {
       assert_null(record->entries[i].config);
       assert_int_equal(record->entries[i].timing.outcome, TDT_OUTCOME_UNKNOWN);
     }
-    assert_true(tdt__record_find(record, "{}") == TDT_NONE);
     tdt_record_destroy(record);
   }
   tdt_record_destroy(NULL);
@@ -91,15 +90,6 @@ static void test_L01_candidate_that_is_not_there(void **state) {
   tdt_record_destroy(record);
 }
 
-static void test_find_gives_the_first(void **state) {
-  (void)state;
-  tdt_record *record = sample_record();
-  assert_int_equal(tdt__record_find(record, "{\"a\":1}"), 0);
-  assert_int_equal(tdt__record_find(record, "{\"a\":2}"), 1);
-  assert_true(tdt__record_find(record, "{\"a\":3}") == TDT_NONE);
-  tdt_record_destroy(record);
-}
-
 /* case-C4: same, different, missing and unknown software. */
 static void test_case_C4_F18_dependencies_that_differ_are_named(void **state) {
   (void)state;
@@ -154,7 +144,6 @@ int main(void) {
       cmocka_unit_test(test_empty_record),
       cmocka_unit_test(test_candidates_are_borrowed),
       cmocka_unit_test(test_L01_candidate_that_is_not_there),
-      cmocka_unit_test(test_find_gives_the_first),
       cmocka_unit_test(test_case_C4_F18_dependencies_that_differ_are_named),
       cmocka_unit_test(test_dependencies_must_be_objects),
   };
