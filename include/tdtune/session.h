@@ -51,9 +51,13 @@ typedef struct tdt_session_options {
   /* A tuning was decided by measuring; after the pass in which it happened, before the next. Not
    * called for a kernel with one candidate. NULL: not told. */
   void (*decided)(void *user, const tdt_session_tuning *tuning);
+  double rank_timeout_s; /* longest wait for the other ranks of the group; above 0 */
+  /* From time to time while waiting for other ranks; TDT_ESTOPPED gives up. NULL: wait on. */
+  tdt_status (*poll)(void *user, tdt_error *error);
 } tdt_session_options;
 
-/* The defaults: 3 warm-ups, 5 timed runs, mean, host clock, one rank, 3 idle passes, silent. */
+/* The defaults: 3 warm-ups, 5 timed runs, mean, host clock, one rank, 3 idle passes, 600 s for
+ * other ranks, silent. */
 TDT_EXPORT void tdt_session_options_init(tdt_session_options *options);
 
 /* Returns TDT_EINVAL (a plan out of bounds, n_idle_passes of 0, a device or group whose table is of

@@ -25,9 +25,11 @@ typedef struct tdt_settings {
   tdt_on_miss on_miss;
   double lock_timeout_s; /* longest wait for another process that tunes the same key, then go
                             on without its result; 0 never waits */
+  double rank_timeout_s; /* longest wait for the other ranks of a group; above 0 */
 } tdt_settings;
 
-/* The defaults: tune on a miss, use what is stored, wait at most 600 s. Reads no environment. */
+/* The defaults: tune on a miss, use what is stored, wait at most 600 s for other processes and
+ * ranks. Reads no environment. */
 TDT_EXPORT tdt_settings tdt_settings_default(void);
 
 /*
@@ -35,6 +37,7 @@ TDT_EXPORT tdt_settings tdt_settings_default(void);
  *   TRITON_DIST_AUTOTUNE_ALWAYS_TUNE    0 or 1
  *   TRITON_DIST_AUTOTUNE_VERSION_CHECK  0 or 1
  *   TRITON_DIST_AUTOTUNE_ON_MISS        tune, first or error
+ *   TRITON_DIST_AUTOTUNE_RANK_TIMEOUT   seconds, a number above 0
  * An empty value counts as unset. Where the environment announces several ranks (WORLD_SIZE,
  * OMPI_COMM_WORLD_SIZE, PMI_SIZE or SLURM_NTASKS above 1), lock_timeout_s is 0: ranks that wait
  * for one another's files could wait for ever.

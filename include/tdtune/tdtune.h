@@ -32,6 +32,7 @@
 #include <tdtune/group.h>
 #include <tdtune/identity.h>
 #include <tdtune/log.h>
+#include <tdtune/mpi.h>
 #include <tdtune/plan.h>
 #include <tdtune/record.h>
 #include <tdtune/session.h>

@@ -99,6 +99,13 @@ typedef struct tdt_request {
   tdt_status (*poll)(void *user, tdt_error *error);
   /* NULL: nobody watches. */
   void (*progress)(void *user, const tdt_progress *progress);
+  /*
+   * Makes the candidate ready to be launched (compiles it, say): once for each that takes part,
+   * before any of them is launched. NULL: nothing to prepare. A failure is none of the candidate's,
+   * which gets its normal chance; but one that fails on some ranks and not on others counts as
+   * failed and is launched on none. TDT_ESTOPPED ends the tuning.
+   */
+  tdt_status (*prepare)(void *user, size_t candidate, tdt_error *error);
 } tdt_request;
 
 TDT_EXPORT void tdt_request_init(tdt_request *request);

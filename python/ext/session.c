@@ -41,8 +41,13 @@ static int set_up(Session *self, PyObject *args, PyObject *kwargs) {
   }
   self->crossing.has_lock = true;
   self->on_max = Py_NewRef(on_max);
-  self->group =
-      on_max == Py_None ? tdt_group_self() : (tdt_group){&session_group_table, self, rank, n_ranks};
+  if (tdt_group_rounds_create(&self->rounds, NULL) != TDT_OK) {
+    (void)PyErr_NoMemory();
+    return -1;
+  }
+  self->group = on_max == Py_None
+                    ? tdt_group_self()
+                    : (tdt_group){&session_group_table, self, rank, n_ranks, self->rounds, NULL};
   if (place_open(&self->place, &self->crossing, place) < 0) {
     return -1;
   }
@@ -98,6 +103,7 @@ static void session_dealloc(PyObject *object) {
   PyTypeObject *type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
   tdt_session_destroy(self->engine);
+  tdt_group_rounds_destroy(self->rounds);
   place_close(&self->place);
   (void)session_clear(object);
   type->tp_free(self);

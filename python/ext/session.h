@@ -20,6 +20,8 @@ typedef struct Session {
   PyObject_HEAD Crossing crossing;
   Place place;
   tdt_group group;
+  tdt_group_rounds *rounds;
+  size_t n_wire;
   tdt_session *engine;
   PyObject *on_max;     /* or None */
   PyObject *on_log;     /* takes a line */

@@ -152,13 +152,25 @@ static bool is_interrupted(const Session *self) {
   return self->raised != NULL && !PyObject_TypeCheck(self->raised, (PyTypeObject *)PyExc_Exception);
 }
 
-static tdt_status on_max(void *user, double *values, size_t n_values, tdt_error *error) {
+static tdt_status on_start_max(void *user, const double *values, size_t n_values,
+                               tdt_error *error) {
   Session *self = user;
+  (void)error;
+  (void)values;
+  self->n_wire = n_values;
+  return TDT_OK;
+}
+
+static tdt_status on_wait_max(void *user, double slice_s, double *values, bool *done,
+                              tdt_error *error) {
+  Session *self = user;
+  (void)slice_s;
   crossing_enter(&self->crossing);
   if (is_interrupted(self) || self->crossing.stop != NULL) {
     return tdt_error_set(error, TDT_EGROUP, "this rank was interrupted");
   }
-  if (ask_ranks(self, values, n_values) == 0) {
+  if (ask_ranks(self, values, self->n_wire) == 0) {
+    *done = true;
     return TDT_OK;
   }
   tdt_status status = crossing_fail(&self->crossing, error);
@@ -168,9 +180,32 @@ static tdt_status on_max(void *user, double *values, size_t n_values, tdt_error 
   return status == TDT_ELAUNCH ? TDT_EGROUP : status;
 }
 
+static tdt_status on_post(void *self, uint64_t round, const void *bytes, size_t size,
+                          tdt_error *error) {
+  (void)self;
+  (void)round;
+  (void)bytes;
+  (void)size;
+  (void)error;
+  return TDT_OK;
+}
+
+static tdt_status on_take(void *self, uint64_t round, unsigned from, double slice_s,
+                          tdt_message *message, tdt_error *error) {
+  (void)self;
+  (void)round;
+  (void)from;
+  (void)slice_s;
+  (void)message;
+  return tdt_error_set(error, TDT_EGROUP, "not here");
+}
+
 const tdt_group_table session_group_table = {
     .abi = TDT_GROUP_ABI,
     .size = sizeof(tdt_group_table),
     .name = "python",
-    .max = on_max,
+    .post = on_post,
+    .take = on_take,
+    .start_max = on_start_max,
+    .wait_max = on_wait_max,
 };

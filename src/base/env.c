@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/env.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +31,41 @@ tdt_status tdt__env_switch(tdt__env variable, bool *on, tdt_error *error) {
     return tdt__fail(error, TDT_EINVAL, "%s must be 0 or 1, not \"%s\"", names[variable], value);
   }
   *on = value[0] == '1';
+  return TDT_OK;
+}
+
+/* Digits and a point, as everywhere in the environment; the locale has no say. */
+static bool read_decimal(const char *text, double *number) {
+  double whole = 0.0;
+  double unit = 1.0;
+  bool digits = false;
+  bool point = false;
+  for (; *text != '\0'; text++) {
+    if (*text == '.' && !point) {
+      point = true;
+    } else if (*text >= '0' && *text <= '9') {
+      digits = true;
+      whole = 10.0 * whole + (*text - '0');
+      unit = point ? 10.0 * unit : unit;
+    } else {
+      return false;
+    }
+  }
+  *number = whole / unit;
+  return digits;
+}
+
+tdt_status tdt__env_seconds(tdt__env variable, double *seconds, tdt_error *error) {
+  const char *value = tdt__env_value(variable);
+  double number;
+  if (value == NULL) {
+    return TDT_OK;
+  }
+  if (!read_decimal(value, &number) || !isfinite(number) || !(number > 0.0)) {
+    return tdt__fail(error, TDT_EINVAL, "%s must be a number of seconds above 0, not \"%s\"",
+                     names[variable], value);
+  }
+  *seconds = number;
   return TDT_OK;
 }
 

@@ -14,6 +14,7 @@
   X(ALWAYS_TUNE, "TRITON_DIST_AUTOTUNE_ALWAYS_TUNE")                                               \
   X(VERSION_CHECK, "TRITON_DIST_AUTOTUNE_VERSION_CHECK")                                           \
   X(ON_MISS, "TRITON_DIST_AUTOTUNE_ON_MISS")                                                       \
+  X(RANK_TIMEOUT, "TRITON_DIST_AUTOTUNE_RANK_TIMEOUT")                                             \
   X(DIR, "TRITON_DIST_AUTOTUNE_DIR")                                                               \
   X(HOME, "HOME")                                                                                  \
   X(TMPDIR, "TMPDIR")                                                                              \
@@ -35,6 +36,9 @@ const char *tdt__env_value(tdt__env variable);
 
 /* A switch: *on becomes true for "1", false for "0", and stays for unset. Else TDT_EINVAL. */
 tdt_status tdt__env_switch(tdt__env variable, bool *on, tdt_error *error);
+
+/* Seconds, a finite number above 0: *seconds stays for unset. Else TDT_EINVAL. */
+tdt_status tdt__env_seconds(tdt__env variable, double *seconds, tdt_error *error);
 
 /* A whole number from 0 on: unset or not a number gives `otherwise`. */
 long tdt__env_count(tdt__env variable, long otherwise);

@@ -30,8 +30,9 @@ tdt_status tdt__group_check(const tdt_group *group, tdt_error *error) {
     return tdt__fail(error, TDT_EINVAL, "group: abi %u of %u bytes, this library knows %d of %zu",
                      table->abi, table->size, TDT_GROUP_ABI, sizeof *table);
   }
-  if (table->max == NULL) {
-    return tdt__fail(error, TDT_EINVAL, "group %s: max is missing",
+  if (table->post == NULL || table->take == NULL || table->start_max == NULL ||
+      table->wait_max == NULL || (group->rounds == NULL && group->n_ranks > 1)) {
+    return tdt__fail(error, TDT_EINVAL, "group %s: a required function, or rounds, is missing",
                      table->name != NULL ? table->name : "");
   }
   return TDT_OK;

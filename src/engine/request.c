@@ -27,6 +27,10 @@ static tdt_status check_settings(const tdt_settings *settings, tdt_error *error)
     return tdt__fail(error, TDT_EINVAL, "settings: lock_timeout_s must be 0 or more, is %g",
                      settings->lock_timeout_s);
   }
+  if (!(settings->rank_timeout_s > 0.0)) {
+    return tdt__fail(error, TDT_EINVAL, "settings: rank_timeout_s must be above 0, is %g",
+                     settings->rank_timeout_s);
+  }
   return TDT_OK;
 }
 

@@ -20,7 +20,8 @@ static const tdt_plan default_plan = {
 };
 
 void tdt_session_options_init(tdt_session_options *options) {
-  *options = (tdt_session_options){.size = sizeof *options, .n_idle_passes = 3};
+  *options =
+      (tdt_session_options){.size = sizeof *options, .n_idle_passes = 3, .rank_timeout_s = 600.0};
 }
 
 /* A caller built with an older header hands over fewer fields: the rest keep their defaults. */
@@ -36,6 +37,10 @@ static tdt_status take_options(tdt_session_options *full, const tdt_session_opti
   memcpy(full, options, options->size < sizeof *full ? options->size : sizeof *full);
   if (full->n_idle_passes == 0) {
     return tdt__fail(error, TDT_EINVAL, "session options: n_idle_passes must be at least 1, is 0");
+  }
+  if (!(full->rank_timeout_s > 0.0)) {
+    return tdt__fail(error, TDT_EINVAL, "session options: rank_timeout_s must be above 0, is %g",
+                     full->rank_timeout_s);
   }
   tdt_status status = TDT_OK;
   if (full->plan != NULL) {

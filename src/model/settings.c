@@ -13,6 +13,7 @@ tdt_settings tdt_settings_default(void) {
       .check_dependencies = false,
       .on_miss = TDT_ON_MISS_TUNE,
       .lock_timeout_s = 600.0,
+      .rank_timeout_s = 600.0,
   };
 }
 
@@ -59,6 +60,9 @@ tdt_status tdt_settings_from_environment(tdt_settings *settings, tdt_error *erro
   }
   if (status == TDT_OK) {
     status = read_on_miss(&read.on_miss, error);
+  }
+  if (status == TDT_OK) {
+    status = tdt__env_seconds(TDT__ENV_RANK_TIMEOUT, &read.rank_timeout_s, error);
   }
   if (status != TDT_OK) {
     return status;

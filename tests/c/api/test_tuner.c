@@ -179,7 +179,27 @@ static void see_resolve_fail(world *w) {
   w->launch_status = TDT_OK;
 }
 
-static tdt_status broken_max(void *self, double *values, size_t n, tdt_error *error) {
+/* Whichever is asked first. */
+static tdt_status broken_post(void *self, uint64_t round, const void *bytes, size_t size,
+                              tdt_error *error) {
+  (void)self;
+  (void)round;
+  (void)bytes;
+  (void)size;
+  return tdt_error_set(error, TDT_EGROUP, "nobody answers");
+}
+
+static tdt_status broken_take(void *self, uint64_t round, unsigned from, double slice_s,
+                              tdt_message *message, tdt_error *error) {
+  (void)self;
+  (void)round;
+  (void)from;
+  (void)slice_s;
+  (void)message;
+  return tdt_error_set(error, TDT_EGROUP, "nobody answers");
+}
+
+static tdt_status broken_max(void *self, const double *values, size_t n, tdt_error *error) {
   (void)self;
   (void)values;
   (void)n;
@@ -187,11 +207,17 @@ static tdt_status broken_max(void *self, double *values, size_t n, tdt_error *er
 }
 
 static void see_group_fail(world *w) {
-  static const tdt_group_table table = {TDT_GROUP_ABI, sizeof table, "broken", broken_max};
-  const tdt_group group = {&table, NULL, 0, 2};
+  tdt_group_table table = *tdt_group_self().table;
+  table.post = broken_post;
+  table.take = broken_take;
+  table.start_max = broken_max;
+  tdt_group_rounds *rounds;
+  assert_int_equal(tdt_group_rounds_create(&rounds, NULL), TDT_OK);
+  const tdt_group group = {&table, NULL, 0, 2, rounds, NULL};
   w->request.group = &group;
   expect(w, "egroup", TDT_EGROUP);
   w->request.group = NULL;
+  tdt_group_rounds_destroy(rounds);
 }
 
 static void see_memory_fail(world *w) {

@@ -30,7 +30,44 @@ static tdt_status group_max(void *self, double *values, size_t n, tdt_error *err
   return TDT_OK;
 }
 
-static const tdt_group_table table = {TDT_GROUP_ABI, sizeof table, "threads", group_max};
+static tdt_status start_max(void *self, const double *values, size_t n, tdt_error *error) {
+  rank *me = self;
+  memcpy(me->wire, values, (n < MOST_VALUES ? n : MOST_VALUES) * sizeof *values);
+  me->n_wire = n;
+  (void)error;
+  return TDT_OK;
+}
+
+static tdt_status wait_max(void *self, double slice_s, double *values, bool *done,
+                           tdt_error *error) {
+  rank *me = self;
+  (void)slice_s;
+  *done = true;
+  return group_max(self, values, me->n_wire, error);
+}
+
+static tdt_status no_post(void *self, uint64_t round, const void *bytes, size_t size,
+                          tdt_error *error) {
+  (void)self;
+  (void)round;
+  (void)bytes;
+  (void)size;
+  (void)error;
+  return TDT_OK;
+}
+
+static tdt_status no_take(void *self, uint64_t round, unsigned from, double slice_s,
+                          tdt_message *message, tdt_error *error) {
+  (void)self;
+  (void)round;
+  (void)from;
+  (void)slice_s;
+  (void)message;
+  return tdt_error_set(error, TDT_EGROUP, "not here");
+}
+
+static const tdt_group_table table = {TDT_GROUP_ABI, sizeof table, "threads", no_post,
+                                      no_take,       start_max,    wait_max};
 
 int world_open(void **state, unsigned n) {
   world *w = calloc(1, sizeof *w);
@@ -45,7 +82,10 @@ int world_open(void **state, unsigned n) {
     (void)stage_open(&r->s);
     r->at = &w->at;
     r->number = i;
-    r->group = (tdt_group){&table, r, i, n};
+    if (tdt_group_rounds_create(&r->rounds, NULL) != TDT_OK) {
+      return -1;
+    }
+    r->group = (tdt_group){&table, r, i, n, r->rounds, NULL};
     r->s.options.group = &r->group;
   }
   *state = w;
@@ -64,6 +104,7 @@ int world_close(void **state) {
   world *w = *state;
   for (unsigned i = 0; i < w->n; i++) {
     stage_close(&w->ranks[i].s);
+    tdt_group_rounds_destroy(w->ranks[i].rounds);
   }
   (void)pthread_barrier_destroy(&w->at.barrier);
   free(w);

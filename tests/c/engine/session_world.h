@@ -21,6 +21,9 @@ typedef struct rank {
   meeting *at;
   unsigned number;
   tdt_group group;
+  tdt_group_rounds *rounds;
+  double wire[MOST_VALUES];
+  size_t n_wire;
   unsigned n_exchanges; /* in this run */
   size_t lengths[MOST_EXCHANGES];
   unsigned exchange_fails; /* this one, from 1; on all ranks alike. 0: none */

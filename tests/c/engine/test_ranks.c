@@ -22,6 +22,8 @@ typedef struct rank {
   rig *r;
   tdt_group group;
   unsigned n_max;
+  size_t n_wire;
+  tdt_group_rounds *rounds;
   tdt_status status;
   tdt_choice choice;
   tdt_error error;
@@ -43,7 +45,44 @@ static tdt_status group_max(void *self, double *values, size_t n, tdt_error *err
   return TDT_OK;
 }
 
-static const tdt_group_table table = {TDT_GROUP_ABI, sizeof table, "scripted", group_max};
+static tdt_status start_max(void *self, const double *values, size_t n, tdt_error *error) {
+  rank *me = self;
+  (void)values;
+  (void)error;
+  me->n_wire = n;
+  return TDT_OK;
+}
+
+static tdt_status wait_max(void *self, double slice_s, double *values, bool *done,
+                           tdt_error *error) {
+  rank *me = self;
+  (void)slice_s;
+  *done = true;
+  return group_max(self, values, me->n_wire, error);
+}
+
+static tdt_status post(void *self, uint64_t round, const void *bytes, size_t size,
+                       tdt_error *error) {
+  (void)self;
+  (void)round;
+  (void)bytes;
+  (void)size;
+  (void)error;
+  return TDT_OK;
+}
+
+static tdt_status take(void *self, uint64_t round, unsigned from, double slice_s,
+                       tdt_message *message, tdt_error *error) {
+  (void)self;
+  (void)round;
+  (void)from;
+  (void)slice_s;
+  (void)message;
+  return tdt_error_set(error, TDT_EGROUP, "not here");
+}
+
+static const tdt_group_table table = {TDT_GROUP_ABI, sizeof table, "scripted", post,
+                                      take,          start_max,    wait_max};
 
 static int setup(void **state) {
   static rank ranks[N_RANKS];
@@ -60,7 +99,10 @@ static int setup(void **state) {
     ranks[i].between = &between;
     ranks[i].number = i;
     ranks[i].r = made;
-    ranks[i].group = (tdt_group){&table, &ranks[i], i, N_RANKS};
+    if (tdt_group_rounds_create(&ranks[i].rounds, NULL) != TDT_OK) {
+      return -1;
+    }
+    ranks[i].group = (tdt_group){&table, &ranks[i], i, N_RANKS, ranks[i].rounds, NULL};
     ranks[i].r->request.group = &ranks[i].group;
     ranks[i].r->request.store = ranks[0].r->store; /* one file system */
     ranks[i].r->request.key = "k";
@@ -75,6 +117,7 @@ static int teardown(void **state) {
   for (unsigned i = N_RANKS; i-- > 0;) {
     void *made = ranks[i].r;
     tdt_error_clear(&ranks[i].error);
+    tdt_group_rounds_destroy(ranks[i].rounds);
     (void)rig_teardown(&made);
   }
   return 0;
@@ -181,7 +224,7 @@ static void test_R04_none_works_on_all_ranks(void **state) {
   assert_null(rig_record(ranks[0].r, "k"));
 }
 
-static tdt_status broken_max(void *self, double *values, size_t n, tdt_error *error) {
+static tdt_status broken_max(void *self, const double *values, size_t n, tdt_error *error) {
   (void)self;
   (void)values;
   (void)n;
@@ -189,7 +232,8 @@ static tdt_status broken_max(void *self, double *values, size_t n, tdt_error *er
 }
 
 static void test_a_group_that_fails_ends_the_tuning(void **state) {
-  static const tdt_group_table broken = {TDT_GROUP_ABI, sizeof broken, "broken", broken_max};
+  static const tdt_group_table broken = {TDT_GROUP_ABI, sizeof broken, "broken", post,
+                                         take,          broken_max,    wait_max};
   rank *ranks = *state;
   ranks[0].group.table = &broken;
   assert_string_equal(rig_fail(ranks[0].r, "k", TDT_EGROUP), "rank 1 hung up");

@@ -12,7 +12,10 @@ static void test_a_process_alone(void **state) {
   assert_int_equal(group.n_ranks, 1);
   assert_int_equal(group.table->abi, TDT_GROUP_ABI);
   assert_int_equal(group.table->size, sizeof(tdt_group_table));
-  assert_int_equal(group.table->max(group.self, values, 3, NULL), TDT_OK);
+  bool done = false;
+  assert_int_equal(group.table->start_max(group.self, values, 3, NULL), TDT_OK);
+  assert_int_equal(group.table->wait_max(group.self, 0.0, values, &done, NULL), TDT_OK);
+  assert_true(done);
   assert_memory_equal(values, expected, sizeof values);
 }
 

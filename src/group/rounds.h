@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TDT_GROUP_ROUNDS_H
+#define TDT_GROUP_ROUNDS_H
+
+#include <stdbool.h>
+
+#include <tdtune/group.h>
+
+/*
+ * A round is numbered by each rank for itself. The numbers agree because every rank takes part in
+ * every round, be it with a note that it gives up.
+ *
+ * The floor is what a thread has while it is in the middle of a tuning over the group. It is had
+ * once or several times (a tuned function may call another), and let go as often.
+ */
+
+/* Has the floor if it is free or this thread's; waits at most `slice_s` for it. */
+bool tdt__rounds_enter(tdt_group_rounds *rounds, double slice_s);
+void tdt__rounds_leave(tdt_group_rounds *rounds);
+
+/* For who has the floor: the number of the next round, which counts from here on. From 1. */
+uint64_t tdt__rounds_next(tdt_group_rounds *rounds);
+
+/* For who has the floor: a tuning over the group failed for all ranks. Those around it, which are
+ * under way in this thread, end as well when they see the count change. */
+void tdt__rounds_fail(tdt_group_rounds *rounds);
+uint64_t tdt__rounds_n_failed(const tdt_group_rounds *rounds);
+
+#endif
