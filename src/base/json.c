@@ -9,6 +9,7 @@
 #include "base/c_locale.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 /* NUL characters (as \u0000) are legal in strings of a configuration; two fields of one name are
  * not, as nobody could say which of them counts. */
@@ -111,6 +112,13 @@ char *tdt__json_text(const json_t *value) {
     return NULL;
   }
   return tdt__text_take(&text);
+}
+
+json_t *tdt__json_string(const char *text) {
+  char *valid = tdt__utf8_copy(text);
+  json_t *string = valid == NULL ? NULL : json_string_nocheck(valid);
+  free(valid);
+  return string;
 }
 
 void tdt__json_add(tdt__text *text, const json_t *value) {

@@ -19,6 +19,9 @@ tdt_status tdt__json_object(const char *text, size_t size, const char *what, jso
 /* The one text form of a value: compact, fields sorted. NULL: out of memory. free() it. */
 char *tdt__json_text(const json_t *value);
 
+/* A string of any text: what is no UTF-8 becomes "?". NULL: out of memory. */
+json_t *tdt__json_string(const char *text);
+
 /* Adds that text form; out of memory sticks to `text`. */
 void tdt__json_add(tdt__text *text, const json_t *value);
 

@@ -68,6 +68,7 @@ static void enter(tdt_context *context, tdt__flight *flight, const tdt__call *ca
       .call = call,
       .owner = pthread_self(),
       .lock = TDT__FILE_LOCK_INIT,
+      .writes = true,
   };
   context->flights = flight;
 }

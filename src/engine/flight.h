@@ -18,6 +18,7 @@ typedef struct tdt__flight {
   const char *device_id; /* whose turn it wants or has; NULL: none */
   bool has_turn;
   tdt__file_lock lock; /* between processes */
+  bool writes;         /* what was found is stored by this process, not by another rank */
 } tdt__flight;
 
 typedef enum tdt__joined {

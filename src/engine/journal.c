@@ -10,6 +10,7 @@
 #include "base/logger.h"
 #include "base/stats.h"
 #include "engine/lookup.h"
+#include "group/names.h"
 #include "store/directory.h"
 
 void tdt__journal_open(tdt__journal *journal, const tdt__call *call) {
@@ -131,7 +132,8 @@ static void make_suffix(const tdt__call *call, char *suffix, size_t size) {
   char stamp[TDT__DATE_SIZE];
   tdt__clock_stamp(stamp);
   if (call->group.n_ranks > 1) {
-    (void)snprintf(suffix, size, "log-%s-rank%u", stamp, call->group.rank);
+    (void)snprintf(suffix, size, "log-%s-rank%u", stamp,
+                   tdt__rank_number(&call->group, call->group.rank));
   } else {
     (void)snprintf(suffix, size, "log-%s", stamp);
   }

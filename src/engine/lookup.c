@@ -122,7 +122,27 @@ tdt_status tdt__lookup(const tdt__call *call, tdt__slate *slate, tdt_error *erro
   return status;
 }
 
-static void tell_answer(const tdt__call *call, size_t candidate) {
+tdt_status tdt__lookup_adopt(const tdt__call *call, tdt_record *record, tdt__slate *slate,
+                             tdt_error *error) {
+  bool same;
+  tdt_status status = compare_dependencies(call, record, &same, error);
+  if (status != TDT_OK) {
+    tdt_record_destroy(record);
+    return status;
+  }
+  const bool comparable = same && measured_alike(call, record);
+  tdt__slate adopted;
+  status = tdt__slate_create(call->tuner->space, record, call->request.prune_rule, &adopted, error);
+  if (status != TDT_OK) {
+    return status;
+  }
+  tdt__slate_clear(slate);
+  *slate = adopted;
+  slate->comparable = comparable;
+  return TDT_OK;
+}
+
+void tdt__lookup_tell(const tdt__call *call, size_t candidate) {
   const tdt_log *log = &call->request.log;
   char *path;
   if (log->write == NULL || log->least > TDT_LOG_INFO ||
@@ -150,7 +170,7 @@ tdt_status tdt__lookup_answer(const tdt__call *call, bool *found, size_t *candid
   }
   if (tdt__select_stored(&slate, call->request.prune != NULL, candidate)) {
     *found = true;
-    tell_answer(call, *candidate);
+    tdt__lookup_tell(call, *candidate);
   }
   tdt__slate_clear(&slate);
   return TDT_OK;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "engine/agree.h"
 #include "engine/callback.h"
 #include "engine/turn.h"
 
@@ -122,6 +123,17 @@ static void report(measurement *m, const tdt__step *step, const tdt__timing *tim
   tdt__call_progress(m->call, progress);
 }
 
+/* The candidate has had its warm-up or timed runs, or is not to have them. */
+static void conclude(measurement *m, const tdt__step *step) {
+  const tdt__timing *timing = tdt__schedule_timing(m->schedule, step->position);
+  if (timing->outcome == TDT_OUTCOME_FAILED) {
+    tdt__call_discard(m->call, step->candidate);
+  }
+  if (timing->outcome != TDT_OUTCOME_UNKNOWN) {
+    report(m, step, timing);
+  }
+}
+
 static tdt_status do_burst(measurement *m, const tdt__step *step, tdt_error *error) {
   tdt_error reason = TDT_ERROR_INIT;
   tdt__flight_set_in_hand(m->flight, step->candidate);
@@ -132,15 +144,46 @@ static tdt_status do_burst(measurement *m, const tdt__step *step, tdt_error *err
   tdt_status outcome = run_burst(m, step, &reason);
   status = settle_burst(m, step, outcome, &reason, error);
   tdt_error_clear(&reason);
-
-  const tdt__timing *timing = tdt__schedule_timing(m->schedule, step->position);
-  if (timing->outcome == TDT_OUTCOME_FAILED) {
-    tdt__call_discard(m->call, step->candidate);
-  }
-  if (timing->outcome != TDT_OUTCOME_UNKNOWN) {
-    report(m, step, timing);
-  }
+  conclude(m, step);
   return status;
+}
+
+/* -- with other ranks ----------------------------------------------------------------------------
+ */
+
+/* A candidate that failed here in its warm-up still has a meeting before its timed runs, at which
+ * the others are told; from there on all give the same reason. */
+static tdt_status tell_failed(const measurement *m, const tdt__step *step, tdt_error *error) {
+  const tdt__timing *timing = tdt__schedule_timing(m->schedule, step->position);
+  tdt__step timed = *step;
+  char *elsewhere;
+  if (step->kind != TDT__STEP_WARMUP || timing->outcome != TDT_OUTCOME_FAILED) {
+    return TDT_OK;
+  }
+  timed.kind = TDT__STEP_TIMED;
+  tdt_status status = tdt__agree_burst(m->call, &timed, timing->error, &elsewhere, error);
+  if (status == TDT_OK) {
+    status = tdt__schedule_reword(m->schedule, step->position, elsewhere, error);
+  }
+  free(elsewhere);
+  return status;
+}
+
+/* All ranks run the same candidate at the same time, and none that failed on one of them. */
+static tdt_status meet_and_do_burst(measurement *m, const tdt__step *step, tdt_error *error) {
+  char *elsewhere;
+  tdt_status status = tdt__agree_burst(m->call, step, NULL, &elsewhere, error);
+  if (status != TDT_OK) {
+    return status;
+  }
+  if (elsewhere != NULL) {
+    status = tdt__schedule_fail(m->schedule, elsewhere, error);
+    free(elsewhere);
+    conclude(m, step);
+    return status;
+  }
+  status = do_burst(m, step, error);
+  return status == TDT_OK ? tell_failed(m, step, error) : status;
 }
 
 static tdt_status reserve_marks(const measurement *m, size_t n_runs, tdt_error *error) {
@@ -167,7 +210,7 @@ static tdt_status run_all(measurement *m, tdt_error *error) {
     if (step.kind == TDT__STEP_DONE) {
       break;
     }
-    status = do_burst(m, &step, error);
+    status = m->call->talk != NULL ? meet_and_do_burst(m, &step, error) : do_burst(m, &step, error);
   }
   tdt__turn_release(m->flight);
   return status;

@@ -71,18 +71,7 @@ static tdt_status wait_a_slice(const tdt__call *call, waiting *state, tdt_error 
 
 static bool may_wait(const tdt__flight *flight, const waiting *state) {
   const tdt__call *call = flight->call;
-  return call->group.n_ranks == 1 && waited_s(state) < call->settings.lock_timeout_s &&
-         !tdt__flight_nested(flight);
-}
-
-/* Once the lock is there, its last holder may have stored the answer; while it is not, its holder
- * may have done so this moment. */
-static tdt_status look_again(const tdt__call *call, bool *found, size_t *candidate,
-                             tdt_error *error) {
-  if (call->group.n_ranks > 1) {
-    return TDT_OK; /* all ranks have looked before, and must go the same way */
-  }
-  return tdt__lookup_answer(call, found, candidate, error);
+  return waited_s(state) < call->settings.lock_timeout_s && !tdt__flight_nested(flight);
 }
 
 tdt_status tdt__process_join(tdt__flight *flight, bool *found, size_t *candidate,
@@ -90,14 +79,16 @@ tdt_status tdt__process_join(tdt__flight *flight, bool *found, size_t *candidate
   const tdt__call *call = flight->call;
   waiting state = {.start_ns = tdt__clock_ns(), .slice_ms = 1};
   *found = false;
-  if (call->request.store == NULL || call->group.rank != 0) {
+  if (call->request.store == NULL) {
     return TDT_OK;
   }
   for (;;) {
     bool taken = false;
     tdt_status status = try_lock(flight, &taken, error);
+    /* Once the lock is there, its last holder may have stored the answer; while it is not, its
+     * holder may have done so this moment. */
     if (status == TDT_OK) {
-      status = look_again(call, found, candidate, error);
+      status = tdt__lookup_answer(call, found, candidate, error);
     }
     if (status != TDT_OK || taken || *found || !may_wait(flight, &state)) {
       return status;
@@ -107,4 +98,9 @@ tdt_status tdt__process_join(tdt__flight *flight, bool *found, size_t *candidate
       return status;
     }
   }
+}
+
+tdt_status tdt__process_claim(tdt__flight *flight, tdt_error *error) {
+  bool taken = false;
+  return flight->call->request.store == NULL ? TDT_OK : try_lock(flight, &taken, error);
 }

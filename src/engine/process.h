@@ -9,9 +9,12 @@
  * processes into the flight, or waits for it as long as the settings allow, and goes on without it
  * after that. *found tells that the store has the answer by now, *candidate.
  *
- * Nobody waits who could make others wait for ever: a thread inside another tuning, and one of
- * several ranks, only try once. Returns what poll() returned, TDT_ENOMEM.
+ * Nobody waits who could make others wait for ever: a thread inside another tuning only tries once.
+ * Returns what poll() returned, TDT_ENOMEM.
  */
 tdt_status tdt__process_join(tdt__flight *flight, bool *found, size_t *candidate, tdt_error *error);
+
+/* For one of several ranks, which must not wait: takes the lock if it is free. TDT_ENOMEM. */
+tdt_status tdt__process_claim(tdt__flight *flight, tdt_error *error);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/request.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,7 +103,17 @@ static tdt_status copy_identity(tdt__call *call, tdt_error *error) {
   return tdt__identity_copy(&given, &call->identity, error);
 }
 
+static void name_call(tdt__call *call) {
+  const char *name = call->tuner->function.name;
+  const size_t size = strlen(name);
+  const size_t most = sizeof call->who - sizeof call->shown_key - sizeof ", key ";
+  (void)snprintf(call->who, sizeof call->who, "%.*s, key %s",
+                 (int)tdt__utf8_prefix(name, size < most ? size : most), name, call->shown_key);
+}
+
 tdt_status tdt__call_open(tdt__call *call, tdt_error *error) {
+  show_key(call);
+  name_call(call);
   tdt_status status = copy_identity(call, error);
   if (status != TDT_OK) {
     return status;
@@ -118,7 +129,6 @@ tdt_status tdt__call_open(tdt__call *call, tdt_error *error) {
       goto free_dependencies;
     }
   }
-  show_key(call);
   return TDT_OK;
 
 free_dependencies:

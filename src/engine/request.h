@@ -17,8 +17,10 @@ typedef struct tdt__call {
   tdt_group group;
   bool own_device; /* the host's clock, made for this call */
   tdt_identity identity;
-  char *dependencies;  /* canonical */
-  char shown_key[208]; /* for messages: the key, cut where it is long */
+  char *dependencies;     /* canonical */
+  char shown_key[208];    /* for messages: the key, cut where it is long */
+  char who[336];          /* for messages to other ranks: function and key */
+  struct tdt__talk *talk; /* with the other ranks; NULL: there are none */
 } tdt__call;
 
 /* Fills in defaults and checks all that can be checked without reading JSON. Allocates nothing. */

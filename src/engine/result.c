@@ -161,7 +161,7 @@ static void tell_stored(const tdt__call *call) {
 
 tdt_status tdt__result_save(const tdt__call *call, const tdt__slate *slate, size_t winner,
                             bool complete, tdt_error *error) {
-  if (call->request.store == NULL || call->group.rank != 0) {
+  if (call->request.store == NULL) {
     return TDT_OK;
   }
   tdt_record *record;

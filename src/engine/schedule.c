@@ -141,6 +141,11 @@ tdt_status tdt__schedule_fail(tdt__schedule *schedule, const char *reason, tdt_e
   return status;
 }
 
+tdt_status tdt__schedule_reword(tdt__schedule *schedule, size_t position, const char *reason,
+                                tdt_error *error) {
+  return tdt__timing_set_failed(&schedule->lanes[position].timing, reason, error);
+}
+
 size_t tdt__schedule_size(const tdt__schedule *schedule) {
   return schedule->n_lanes;
 }

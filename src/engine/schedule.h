@@ -46,6 +46,10 @@ tdt_status tdt__schedule_give(tdt__schedule *schedule, const double *samples_ms,
 /* The burst's candidate cannot run; it is not asked for again. Statuses as above. */
 tdt_status tdt__schedule_fail(tdt__schedule *schedule, const char *reason, tdt_error *error);
 
+/* Another text for why the candidate at `position`, which has failed, did. TDT_ENOMEM. */
+tdt_status tdt__schedule_reword(tdt__schedule *schedule, size_t position, const char *reason,
+                                tdt_error *error);
+
 size_t tdt__schedule_size(const tdt__schedule *schedule);
 
 /* What is known of the candidate at `position`: UNKNOWN until it is through or failed. */

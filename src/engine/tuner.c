@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "engine/callback.h"
 #include "engine/flight.h"
 #include "engine/lookup.h"
 #include "engine/plan.h"
 #include "engine/policy.h"
 #include "engine/process.h"
+#include "engine/ranks.h"
 #include "engine/tuning.h"
 #include "model/identity.h"
 
@@ -98,6 +100,9 @@ static tdt_status resolve_as_owner(tdt__flight *flight, tdt_choice *choice, tdt_
   if (status != TDT_OK) {
     return status;
   }
+  if (flight->call->talk != NULL) {
+    return tdt__ranks_resolve(flight, capturing, choice, error);
+  }
   status = tdt__lookup_answer(flight->call, &found, &candidate, error);
   if (status != TDT_OK) {
     return status;
@@ -140,6 +145,35 @@ static tdt_status resolve_miss(const tdt__call *call, tdt_choice *choice, tdt_er
   return status;
 }
 
+static tdt_status open_and_resolve(tdt__call *call, tdt_choice *choice, tdt_error *error) {
+  tdt_status status = tdt__call_open(call, error);
+  if (status != TDT_OK) {
+    return status;
+  }
+  status = resolve_miss(call, choice, error);
+  tdt__call_close(call);
+  return status;
+}
+
+/* A failure that the other ranks do not know of is told to them. */
+static tdt_status open_and_resolve_with_ranks(tdt__call *call, tdt_choice *choice,
+                                              tdt_error *error) {
+  tdt__talk talk;
+  tdt_error told = TDT_ERROR_INIT;
+  tdt_status status = tdt__ranks_open(call, &talk, error);
+  if (status != TDT_OK) {
+    return status;
+  }
+  status = open_and_resolve(call, choice, &told);
+  if (status != TDT_OK) {
+    tdt__talk_leave(&talk, tdt_error_text(&told));
+    (void)tdt__pass_on(status, &told, error);
+  }
+  tdt_error_clear(&told);
+  tdt__ranks_close(call);
+  return status;
+}
+
 tdt_status tdt_tuner_resolve(tdt_tuner *tuner, const tdt_request *request, tdt_choice *choice,
                              tdt_error *error) {
   tdt__call call;
@@ -155,11 +189,6 @@ tdt_status tdt_tuner_resolve(tdt_tuner *tuner, const tdt_request *request, tdt_c
     *choice = (tdt_choice){candidate, TDT_ORIGIN_MEMORY, true};
     return TDT_OK;
   }
-  status = tdt__call_open(&call, error);
-  if (status != TDT_OK) {
-    return status;
-  }
-  status = resolve_miss(&call, choice, error);
-  tdt__call_close(&call);
-  return status;
+  return call.group.n_ranks > 1 ? open_and_resolve_with_ranks(&call, choice, error)
+                                : open_and_resolve(&call, choice, error);
 }

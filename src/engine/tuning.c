@@ -10,8 +10,17 @@
 #include "engine/journal.h"
 #include "engine/lookup.h"
 #include "engine/measure.h"
+#include "engine/prepare.h"
 #include "engine/result.h"
 #include "engine/select.h"
+#include "group/talk.h"
+
+/* How this ends is the same on all ranks: there is nothing to tell them. */
+static void end_talk(const tdt__call *call) {
+  if (call->talk != NULL) {
+    call->talk->over = true;
+  }
+}
 
 /* Every candidate is asked about before anything is measured. */
 static tdt_status prune(const tdt__call *call, tdt__slate *slate, tdt_error *error) {
@@ -23,11 +32,16 @@ static tdt_status prune(const tdt__call *call, tdt__slate *slate, tdt_error *err
     }
     slate->kept[i] = keep;
   }
-  if (tdt__slate_count_kept(slate) == 0) {
-    return tdt__fail(error, TDT_EPRUNED, "%s: all %zu candidates were pruned for key %s",
-                     call->identity.function.name, slate->n, call->shown_key);
-  }
   return TDT_OK;
+}
+
+static tdt_status check_kept(const tdt__call *call, const tdt__slate *slate, tdt_error *error) {
+  if (tdt__slate_count_kept(slate) > 0) {
+    return TDT_OK;
+  }
+  end_talk(call);
+  return tdt__fail(error, TDT_EPRUNED, "%s: all %zu candidates were pruned for key %s",
+                   call->identity.function.name, slate->n, call->shown_key);
 }
 
 /* Moves what the schedule found into the slate. What it did not finish stays as it was known. */
@@ -42,8 +56,12 @@ static void collect(tdt__schedule *schedule, tdt__slate *slate) {
 static tdt_status measure(tdt__flight *flight, tdt__slate *slate, tdt__journal *journal,
                           tdt_error *error) {
   tdt__schedule *schedule;
-  tdt_status status = tdt__schedule_create(&flight->call->tuner->plan, slate->queue,
-                                           slate->n_queued, &schedule, error);
+  tdt_status status = tdt__prepare(flight->call, slate, error);
+  if (status != TDT_OK || slate->n_queued == 0) {
+    return status;
+  }
+  status = tdt__schedule_create(&flight->call->tuner->plan, slate->queue, slate->n_queued,
+                                &schedule, error);
   if (status != TDT_OK) {
     return status;
   }
@@ -74,6 +92,7 @@ static tdt_status fail_all(const tdt__call *call, const tdt__slate *slate, tdt_e
   if (lines == NULL) {
     return tdt__fail_memory(error);
   }
+  end_talk(call);
   (void)tdt__fail(error, TDT_EFAILED, "%s for %s, key %s: %zu failed, %zu pruned:%s",
                   tdt_status_text(TDT_EFAILED), call->identity.function.name, call->shown_key,
                   n_failed, slate->n - tdt__slate_count_kept(slate), lines);
@@ -83,7 +102,13 @@ static tdt_status fail_all(const tdt__call *call, const tdt__slate *slate, tdt_e
 
 static tdt_status finish(tdt__flight *flight, const tdt__slate *slate, size_t winner,
                          tdt_choice *choice, tdt_error *error) {
-  tdt_status status = tdt__result_save(flight->call, slate, winner, true, error);
+  tdt_status status = TDT_OK;
+  if (flight->call->talk != NULL) {
+    status = tdt__agree_winner(flight->call, slate, winner, error);
+  }
+  if (status == TDT_OK && flight->writes) {
+    status = tdt__result_save(flight->call, slate, winner, true, error);
+  }
   if (status == TDT_OK) {
     status = tdt__flight_remember(flight, winner, error);
   }
@@ -117,10 +142,12 @@ static bool store_has_whole(const tdt__call *call) {
 /*
  * Keeps what was measured before a stop. The winner so far is noted only where it was compared with
  * the recorded one; a first tuning that was cut short has none. Whoever was told to ignore the
- * store does not put half a result in the place of a whole one.
+ * store does not put half a result in the place of a whole one. Of several ranks each knows only
+ * its own times, which are no result of theirs together: nothing is kept.
  */
 static void keep_part(const tdt__call *call, const tdt__slate *slate) {
-  if (!has_news(slate) || (call->settings.always_tune && store_has_whole(call))) {
+  if (call->talk != NULL || !has_news(slate) ||
+      (call->settings.always_tune && store_has_whole(call))) {
     return;
   }
   size_t winner = slate->contested ? tdt__select_winner(slate) : TDT_NONE;
@@ -131,8 +158,8 @@ static tdt_status measure_and_agree(tdt__flight *flight, tdt__slate *slate, tdt_
                                     tdt_error *error) {
   tdt__journal_begin(journal, slate);
   tdt_status status = measure(flight, slate, journal, error);
-  if (status == TDT_OK) {
-    return tdt__agree_times(flight->call, slate, error);
+  if (status == TDT_OK && flight->call->talk != NULL) {
+    status = tdt__agree_times(flight->call, slate, error);
   }
   if (status == TDT_ESTOPPED) {
     keep_part(flight->call, slate);
@@ -167,14 +194,26 @@ static tdt_status tune_queue(tdt__flight *flight, tdt__slate *slate, tdt_choice 
   return status;
 }
 
-/* The record may know all that is left after pruning. */
-static tdt_status tune_slate(tdt__flight *flight, tdt__slate *slate, tdt_choice *choice,
-                             tdt_error *error) {
-  tdt_status status = prune(flight->call, slate, error);
+/* What there is to measure. */
+static tdt_status find_queue(const tdt__call *call, tdt__slate *slate, tdt_error *error) {
+  tdt_status status = prune(call, slate, error);
   if (status != TDT_OK) {
     return status;
   }
   tdt__select_queue(slate);
+  if (call->talk != NULL) {
+    status = tdt__agree_candidates(call, slate, error);
+  }
+  return status == TDT_OK ? check_kept(call, slate, error) : status;
+}
+
+/* The record may know all that is left after pruning. */
+tdt_status tdt__tuning_measure(tdt__flight *flight, tdt__slate *slate, tdt_choice *choice,
+                               tdt_error *error) {
+  tdt_status status = find_queue(flight->call, slate, error);
+  if (status != TDT_OK) {
+    return status;
+  }
   if (slate->n_queued == 0) {
     return finish(flight, slate, tdt__select_winner(slate), choice, error);
   }
@@ -187,7 +226,7 @@ tdt_status tdt__tuning_run(tdt__flight *flight, tdt_choice *choice, tdt_error *e
   if (status != TDT_OK) {
     return status;
   }
-  status = tune_slate(flight, &slate, choice, error);
+  status = tdt__tuning_measure(flight, &slate, choice, error);
   tdt__slate_clear(&slate);
   return status;
 }

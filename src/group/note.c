@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "group/note.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "group/names.h"
+
+char *tdt__note_write(const char *who, const char *reason) {
+  char *whose = tdt__utf8_copy(who);
+  char *why = tdt__utf8_copy(reason);
+  json_t *note = NULL;
+  char *text = NULL;
+  if (whose != NULL && why != NULL) {
+    note = json_pack("{s:s, s:s, s:I}", "note", why, "who", whose, "time", (json_int_t)time(NULL));
+  }
+  if (note != NULL) {
+    text = tdt__json_text(note);
+  }
+  json_decref(note);
+  free(why);
+  free(whose);
+  return text;
+}
+
+tdt_status tdt__note_post(const tdt_group *group, uint64_t round, const char *note,
+                          tdt_error *error) {
+  return group->table->post(group->self, round, note, strlen(note), error);
+}
+
+bool tdt__note_is(const json_t *message) {
+  return json_is_string(json_object_get(message, "note"));
+}
+
+bool tdt__note_is_fresh(const json_t *note) {
+  const json_int_t age_s = time(NULL) - json_integer_value(json_object_get(note, "time"));
+  return age_s < TDT__NOTE_FRESH_S;
+}
+
+char *tdt__note_text(const json_t *note, const tdt_group *group, unsigned rank) {
+  const char *reason = json_string_value(json_object_get(note, "note"));
+  const char *who = json_string_value(json_object_get(note, "who"));
+  tdt__text text = TDT__TEXT_INIT;
+  tdt__text_format(&text, "rank %u gave up", tdt__rank_number(group, rank));
+  if (who != NULL && who[0] != '\0') {
+    tdt__text_add(&text, " at ");
+    tdt__text_add(&text, who);
+  }
+  tdt__text_add(&text, ": ");
+  tdt__text_add(&text, reason != NULL ? reason : "");
+  return tdt__text_take(&text);
+}

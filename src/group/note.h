@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef TDT_GROUP_NOTE_H
+#define TDT_GROUP_NOTE_H
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "group/talk.h"
+
+/* The note of a rank that leaves; see talk.h. */
+
+/* NULL: out of memory. free() it. */
+char *tdt__note_write(const char *who, const char *reason);
+
+tdt_status tdt__note_post(const tdt_group *group, uint64_t round, const char *note,
+                          tdt_error *error);
+
+/* Whether a message is one. */
+bool tdt__note_is(const json_t *message);
+
+/* Whether it was written a short while ago, by the clocks of the machines. */
+bool tdt__note_is_fresh(const json_t *note);
+
+/* What to tell of the note of that rank. NULL: out of memory. free() it. */
+char *tdt__note_text(const json_t *note, const tdt_group *group, unsigned rank);
+
+#endif

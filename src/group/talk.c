@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "group/talk.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "group/note.h"
+#include "group/patience.h"
+#include "group/rounds.h"
+
+void tdt__talk_begin(tdt__talk *talk, const tdt_group *group) {
+  *talk = (tdt__talk){
+      .group = group,
+      .who = "",
+      .n_failed = tdt__rounds_n_failed(group->rounds),
+  };
+}
+
+tdt_status tdt__talk_check(tdt__talk *talk, tdt_error *error) {
+  if (talk->over) {
+    return tdt__fail(error, TDT_EGROUP, "%s: the ranks no longer talk", talk->who);
+  }
+  if (tdt__rounds_n_failed(talk->group->rounds) != talk->n_failed) {
+    talk->over = true; /* as on every other rank */
+    return tdt__fail(error, TDT_EGROUP,
+                     "%s: the ranks could not agree in a tuning inside of this one, and so this "
+                     "one ends as well",
+                     talk->who);
+  }
+  return TDT_OK;
+}
+
+tdt_status tdt__talk_fail(tdt__talk *talk, const char *text, tdt_error *error) {
+  talk->over = true;
+  tdt__rounds_fail(talk->group->rounds);
+  return tdt__fail(error, TDT_EGROUP, "%s", text);
+}
+
+static tdt_status post_note(const tdt_group *group, uint64_t round, const char *who,
+                            const char *reason, tdt_error *error) {
+  char *note = tdt__note_write(who, reason);
+  if (note == NULL) {
+    return tdt__fail_memory(error);
+  }
+  tdt_status status = tdt__note_post(group, round, note, error);
+  free(note);
+  return status;
+}
+
+void tdt__talk_leave(tdt__talk *talk, const char *reason) {
+  if (talk->over) {
+    return;
+  }
+  tdt_group_rounds *rounds = talk->group->rounds;
+  const uint64_t round = talk->round != 0 ? talk->round : tdt__rounds_next(rounds);
+  talk->over = true;
+  tdt__rounds_fail(rounds);
+  /* Where even this fails the others find out by waiting. */
+  (void)post_note(talk->group, round, talk->who, reason, NULL);
+}
+
+tdt_status tdt_group_withdraw(const tdt_group *group, const char *reason, tdt_error *error) {
+  if (group->n_ranks == 1 || !tdt__rounds_enter(group->rounds, 0.0)) {
+    return TDT_OK;
+  }
+  const uint64_t round = tdt__rounds_next(group->rounds);
+  tdt__rounds_fail(group->rounds);
+  tdt_status status = post_note(group, round, "", reason, error);
+  tdt__rounds_leave(group->rounds);
+  return status;
+}
+
+static tdt_status wait_max(tdt__talk *talk, const char *what, double *values, tdt_error *error) {
+  const tdt_group *group = talk->group;
+  tdt__patience patience;
+  bool done = false;
+  tdt__patience_begin(&patience, talk, what);
+  for (;;) {
+    tdt_status status = group->table->wait_max(group->self, TDT__SLICE_S, values, &done, error);
+    if (status != TDT_OK || done) {
+      return status;
+    }
+    status = tdt__patience_go_on(&patience, "one of the ranks", error);
+    if (status != TDT_OK) {
+      return status;
+    }
+  }
+}
+
+tdt_status tdt__talk_max(tdt__talk *talk, const char *what, double *values, size_t n_values,
+                         tdt_error *error) {
+  const tdt_group *group = talk->group;
+  tdt_error told = TDT_ERROR_INIT;
+  tdt_status status = tdt__talk_check(talk, error);
+  if (status != TDT_OK) {
+    return status;
+  }
+  status = group->table->start_max(group->self, values, n_values, &told);
+  if (status == TDT_OK) {
+    status = wait_max(talk, what, values, &told);
+  }
+  if (status != TDT_OK) {
+    (void)tdt__fail(error, status, "%s: %s: %s", talk->who, what,
+                    told.code != TDT_OK ? tdt_error_text(&told) : tdt_status_text(status));
+  }
+  tdt_error_clear(&told);
+  return status;
+}
