@@ -86,8 +86,10 @@ static void begin(tdt__callback_group *group, uint64_t round) {
   litter->begun = true;
   litter->oldest = round - 1;
   litter->n_oldest = 0;
-  tdt__callback_max_key(litter->result, round - 1, 0, 0);
-  litter->n_result = 0;
+  if (litter->result[0] == '\0') {
+    tdt__callback_max_key(litter->result, round - 1, 0, 0);
+    litter->n_result = 0;
+  }
 }
 
 static tdt_status clean_whole(tdt__callback_group *group, uint64_t round, tdt_error *error) {
