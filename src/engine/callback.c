@@ -14,6 +14,10 @@ tdt_status tdt__call_launch(const tdt__call *call, size_t candidate, tdt_error *
   return call->request.launch(call->request.user, candidate, reason);
 }
 
+tdt_status tdt__call_prepare(const tdt__call *call, size_t candidate, tdt_error *reason) {
+  return call->request.prepare(call->request.user, candidate, reason);
+}
+
 tdt_status tdt__call_prune(const tdt__call *call, size_t candidate, bool *keep, tdt_error *error) {
   if (call->request.prune == NULL) {
     *keep = true;
