@@ -8,19 +8,15 @@
 
 #include "base/error.h"
 
-void tdt__callback_key(char key[TDT__PIECES_KEY], uint64_t round, unsigned sender) {
+void tdt__callback_key(char key[TDT__PIECE_KEY], uint64_t round, unsigned sender) {
   const bool hint = (round & TDT__CALLBACK_HINT) != 0;
-  (void)snprintf(key, TDT__PIECES_KEY, "%" PRIu64 "/%u%s", round & ~TDT__CALLBACK_HINT, sender,
+  (void)snprintf(key, TDT__PIECE_KEY, "%" PRIu64 "/%u%s", round & ~TDT__CALLBACK_HINT, sender,
                  hint ? "/hint" : "");
 }
 
-void tdt__callback_max_key(char key[TDT__PIECES_KEY], uint64_t round, unsigned index,
+void tdt__callback_max_key(char key[TDT__PIECE_KEY], uint64_t round, unsigned index,
                            unsigned rank) {
-  (void)snprintf(key, TDT__PIECES_KEY, "max%" PRIu64 ".%u/%u", round, index, rank);
-}
-
-unsigned tdt__callback_number(const tdt__callback_group *group, unsigned rank) {
-  return group->numbers != NULL ? group->numbers[rank] : rank;
+  (void)snprintf(key, TDT__PIECE_KEY, "max%" PRIu64 ".%u/%u", round, index, rank);
 }
 
 static tdt_status post(void *self, uint64_t round, const void *bytes, size_t size,
@@ -32,14 +28,14 @@ static tdt_status post(void *self, uint64_t round, const void *bytes, size_t siz
     group->max.n_begun = 0;
     tdt__pieces_forget(&group->pieces);
   }
-  if (group->n_ranks == 1) {
+  if (group->face.n_ranks == 1) {
     return TDT_OK;
   }
-  const size_t n = tdt__pieces_count(size);
-  char key[TDT__PIECES_KEY];
-  tdt__callback_key(key, round, group->rank);
+  const size_t n = tdt__piece_count(size);
+  char key[TDT__PIECE_KEY];
+  tdt__callback_key(key, round, group->face.rank);
   const tdt_status status = tdt__pieces_put(&group->pieces, key, bytes, size, error);
-  if (status != TDT_OK || group->rank != 0) {
+  if (status != TDT_OK || group->face.rank != 0) {
     return status;
   }
   if (hint) {
@@ -52,23 +48,23 @@ static tdt_status post(void *self, uint64_t round, const void *bytes, size_t siz
 static tdt_status take(void *self, uint64_t round, unsigned from, double slice_s,
                        tdt_message *message, tdt_error *error) {
   tdt__callback_group *group = self;
-  if (from >= group->n_ranks || (from == 0) == (group->rank == 0)) {
+  if (from >= group->face.n_ranks || (from == 0) == (group->face.rank == 0)) {
     return tdt__fail(error, TDT_EGROUP, "rank %u of %u has nothing to take from rank %u",
-                     group->rank, group->n_ranks, from);
+                     group->face.rank, group->face.n_ranks, from);
   }
-  char key[TDT__PIECES_KEY];
+  char key[TDT__PIECE_KEY];
   tdt__callback_key(key, round, from);
   bool came = false;
   const tdt_status status = tdt__pieces_get(&group->pieces, key, slice_s, message, &came, error);
-  if (status == TDT_OK && came && group->rank == 0) {
-    tdt__callback_took(group, round, from, tdt__pieces_count(message->size));
+  if (status == TDT_OK && came && group->face.rank == 0) {
+    tdt__callback_took(group, round, from, tdt__piece_count(message->size));
   }
   return status;
 }
 
 /* The caller's reduction, if there is one and somebody to reduce with. */
 static bool has_max(const tdt__callback_group *group) {
-  return group->n_ranks > 1 && group->pieces.store.start_max != NULL;
+  return group->face.n_ranks > 1 && group->pieces.store.start_max != NULL;
 }
 
 static tdt_status start_max(void *self, const double *values, size_t n_values, tdt_error *error) {
@@ -130,19 +126,14 @@ tdt_status tdt_group_callback_create(const tdt_group_callbacks *callbacks, unsig
   if (status != TDT_OK) {
     return status;
   }
-  tdt__callback_group *made = calloc(1, sizeof *made);
-  size_t *taken = rank == 0 ? calloc(n_ranks, sizeof *taken) : NULL;
-  if (made == NULL || (rank == 0 && taken == NULL)) {
-    free(made);
-    free(taken);
+  const size_t n_taken = rank == 0 ? n_ranks : 0;
+  tdt__callback_group *made = calloc(1, sizeof *made + n_taken * sizeof made->taken[0]);
+  if (made == NULL) {
     return tdt__fail_memory(error);
   }
   made->pieces.store = *callbacks;
-  made->rank = rank;
-  made->n_ranks = n_ranks;
-  made->numbers = numbers;
-  made->litter.taken = taken;
-  *group = (tdt_group){&callback_table, made, rank, n_ranks, rounds, numbers};
+  made->face = (tdt_group){&callback_table, made, rank, n_ranks, rounds, numbers};
+  *group = made->face;
   return TDT_OK;
 }
 
@@ -152,7 +143,6 @@ void tdt_group_callback_destroy(tdt_group *group) {
   }
   tdt__callback_group *gone = group->self;
   tdt__pieces_forget(&gone->pieces);
-  free(gone->litter.taken);
   free(gone->max.values);
   free(gone);
   *group = (tdt_group){0};

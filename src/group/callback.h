@@ -17,15 +17,14 @@
 
 /* What rank 0 knows of the keys that it will remove; zeroed at first. */
 typedef struct tdt__callback_litter {
-  size_t *taken; /* pieces of each rank's message in the round `taking`; 0: not taken yet */
-  uint64_t taking;
-  unsigned n_taken;
-  size_t n_hint;   /* pieces of the present round's hint; 0: none */
-  bool begun;      /* the next two say something */
-  uint64_t oldest; /* answers from this round on may be there; messages only from after it on */
-  size_t n_oldest; /* pieces of that answer; 0: not known */
-  char result[TDT__PIECES_KEY]; /* of the last reduction; "": none */
-  size_t n_result;              /* its pieces; 0: not known */
+  uint64_t taking;  /* the round of which messages were taken last, */
+  unsigned n_taken; /* from so many ranks */
+  size_t n_hint;    /* pieces of the present round's hint; 0: none */
+  bool begun;       /* the next two say something */
+  uint64_t oldest;  /* answers from this round on may be there; messages only from after it on */
+  size_t n_oldest;  /* pieces of that answer; 0: not known */
+  char result[TDT__PIECE_KEY]; /* of the last reduction; "": none */
+  size_t n_result;             /* its pieces; 0: not known */
 } tdt__callback_litter;
 
 /* A reduction by way of the store. */
@@ -44,21 +43,16 @@ typedef struct tdt__callback_max {
 
 typedef struct tdt__callback_group {
   tdt__pieces pieces;
-  unsigned rank;
-  unsigned n_ranks;
-  const unsigned *numbers;
+  tdt_group face; /* as the caller has it */
   uint64_t round; /* the last one posted since the group was made; 0: none */
   tdt__callback_litter litter;
   tdt__callback_max max;
+  size_t taken[]; /* rank 0: pieces of each rank's message in the round `taking`; 0: not taken */
 } tdt__callback_group;
 
 /* `round` may have the top bit, which makes it the key of a hint. */
-void tdt__callback_key(char key[TDT__PIECES_KEY], uint64_t round, unsigned sender);
-void tdt__callback_max_key(char key[TDT__PIECES_KEY], uint64_t round, unsigned index,
-                           unsigned rank);
-
-/* What messages call a rank. */
-unsigned tdt__callback_number(const tdt__callback_group *group, unsigned rank);
+void tdt__callback_key(char key[TDT__PIECE_KEY], uint64_t round, unsigned sender);
+void tdt__callback_max_key(char key[TDT__PIECE_KEY], uint64_t round, unsigned index, unsigned rank);
 
 /* callback_litter.c. For rank 0; `n` is the number of a message's pieces. */
 void tdt__callback_took(tdt__callback_group *group, uint64_t round, unsigned from, size_t n);

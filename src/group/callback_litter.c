@@ -13,17 +13,17 @@
 void tdt__callback_took(tdt__callback_group *group, uint64_t round, unsigned from, size_t n) {
   tdt__callback_litter *litter = &group->litter;
   if (litter->taking != round) {
-    memset(litter->taken, 0, group->n_ranks * sizeof *litter->taken);
+    memset(group->taken, 0, group->face.n_ranks * sizeof *group->taken);
     litter->taking = round;
     litter->n_taken = 0;
   }
-  litter->n_taken += litter->taken[from] == 0;
-  litter->taken[from] = n;
+  litter->n_taken += group->taken[from] == 0;
+  group->taken[from] = n;
 }
 
 static tdt_status drop_message(const tdt__callback_group *group, uint64_t round, unsigned sender,
                                size_t n, tdt_error *error) {
-  char key[TDT__PIECES_KEY];
+  char key[TDT__PIECE_KEY];
   tdt__callback_key(key, round, sender);
   return tdt__pieces_drop(&group->pieces, key, n, error);
 }
@@ -39,7 +39,7 @@ static tdt_status drop_hint(tdt__callback_group *group, uint64_t round, tdt_erro
 static tdt_status drop_messages(const tdt__callback_group *group, uint64_t round,
                                 const size_t *taken, tdt_error *error) {
   tdt_status status = TDT_OK;
-  for (unsigned from = 1; from < group->n_ranks && status == TDT_OK; from++) {
+  for (unsigned from = 1; from < group->face.n_ranks && status == TDT_OK; from++) {
     status = drop_message(group, round, from, taken != NULL ? taken[from] : 0, error);
   }
   return status;
@@ -50,7 +50,7 @@ static tdt_status drop_result(tdt__callback_group *group, tdt_error *error) {
   if (litter->result[0] == '\0') {
     return TDT_OK;
   }
-  char key[TDT__PIECES_KEY];
+  char key[TDT__PIECE_KEY];
   memcpy(key, litter->result, sizeof key);
   litter->result[0] = '\0';
   return tdt__pieces_drop(&group->pieces, key, litter->n_result, error);
@@ -59,7 +59,7 @@ static tdt_status drop_result(tdt__callback_group *group, tdt_error *error) {
 tdt_status tdt__callback_reduced(tdt__callback_group *group, const char *key, size_t n,
                                  tdt_error *error) {
   const tdt_status status = drop_result(group, error);
-  memcpy(group->litter.result, key, TDT__PIECES_KEY);
+  memcpy(group->litter.result, key, TDT__PIECE_KEY);
   group->litter.n_result = n;
   return status;
 }
@@ -93,7 +93,7 @@ static void begin(tdt__callback_group *group, uint64_t round) {
 }
 
 static tdt_status clean_whole(tdt__callback_group *group, uint64_t round, tdt_error *error) {
-  tdt_status status = drop_messages(group, round, group->litter.taken, error);
+  tdt_status status = drop_messages(group, round, group->taken, error);
   if (status == TDT_OK) {
     status = drop_earlier(group, round, error);
   }
@@ -110,7 +110,7 @@ tdt_status tdt__callback_clean(tdt__callback_group *group, uint64_t round, size_
     begin(group, round);
   }
   tdt_status status = drop_hint(group, round, error);
-  const bool whole = litter->taking == round && litter->n_taken == group->n_ranks - 1;
+  const bool whole = litter->taking == round && litter->n_taken == group->face.n_ranks - 1;
   if (!whole || status != TDT_OK) {
     return status;
   }

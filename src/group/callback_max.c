@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "group/callback.h"
+#include "group/names.h"
 
 /* Rank 0 reads the values of the others one after another, then puts the result. A value travels as
  * its 8 bytes, the lowest first. */
@@ -37,8 +38,8 @@ static tdt_status put_values(tdt__callback_group *group, tdt_error *error) {
     return tdt__fail_memory(error);
   }
   encode(bytes, max->values, max->n_values);
-  char key[TDT__PIECES_KEY];
-  tdt__callback_max_key(key, max->round, max->index, group->rank);
+  char key[TDT__PIECE_KEY];
+  tdt__callback_max_key(key, max->round, max->index, group->face.rank);
   const tdt_status status =
       tdt__pieces_put(&group->pieces, key, bytes, max->n_values * VALUE_SIZE, error);
   free(bytes);
@@ -68,7 +69,7 @@ tdt_status tdt__callback_start_max(tdt__callback_group *group, const double *val
                              .values = copy,
                              .n_values = n_values,
                              .n_come = 1};
-  const tdt_status status = group->rank > 0 ? put_values(group, error) : TDT_OK;
+  const tdt_status status = group->face.rank > 0 ? put_values(group, error) : TDT_OK;
   max->failed = status != TDT_OK;
   return status;
 }
@@ -76,13 +77,13 @@ tdt_status tdt__callback_start_max(tdt__callback_group *group, const double *val
 /* The values that a rank put; *came tells whether they are there. */
 static tdt_status get_values(tdt__callback_group *group, unsigned from, double slice_s,
                              tdt_message *message, bool *came, tdt_error *error) {
-  char key[TDT__PIECES_KEY];
+  char key[TDT__PIECE_KEY];
   tdt__callback_max_key(key, group->max.round, group->max.index, from);
   const tdt_status status = tdt__pieces_get(&group->pieces, key, slice_s, message, came, error);
   if (status == TDT_OK && *came && message->size != group->max.n_values * VALUE_SIZE) {
     return tdt__fail(error, TDT_EGROUP, "rank %u reduces %zu values where rank %u has %zu",
-                     tdt__callback_number(group, from), message->size / VALUE_SIZE,
-                     tdt__callback_number(group, group->rank), group->max.n_values);
+                     tdt__rank_number(&group->face, from), message->size / VALUE_SIZE,
+                     tdt__rank_number(&group->face, group->face.rank), group->max.n_values);
   }
   return status;
 }
@@ -96,14 +97,14 @@ static void combine(tdt__callback_max *max, const tdt_message *message) {
 
 static tdt_status publish(tdt__callback_group *group, tdt_error *error) {
   const tdt__callback_max *max = &group->max;
-  const size_t n = tdt__pieces_count(max->n_values * VALUE_SIZE);
-  char key[TDT__PIECES_KEY];
-  tdt_status status = group->n_ranks > 1 ? put_values(group, error) : TDT_OK;
-  for (unsigned from = 1; from < group->n_ranks && status == TDT_OK; from++) {
+  const size_t n = tdt__piece_count(max->n_values * VALUE_SIZE);
+  char key[TDT__PIECE_KEY];
+  tdt_status status = group->face.n_ranks > 1 ? put_values(group, error) : TDT_OK;
+  for (unsigned from = 1; from < group->face.n_ranks && status == TDT_OK; from++) {
     tdt__callback_max_key(key, max->round, max->index, from);
     status = tdt__pieces_drop(&group->pieces, key, n, error);
   }
-  if (status == TDT_OK && group->n_ranks > 1) {
+  if (status == TDT_OK && group->face.n_ranks > 1) {
     tdt__callback_max_key(key, max->round, max->index, 0);
     status = tdt__callback_reduced(group, key, n, error);
   }
@@ -113,7 +114,7 @@ static tdt_status publish(tdt__callback_group *group, tdt_error *error) {
 static tdt_status gather(tdt__callback_group *group, double slice_s, bool *done, tdt_error *error) {
   tdt__callback_max *max = &group->max;
   const uint64_t begin_ns = tdt__clock_ns();
-  while (max->n_come < group->n_ranks) {
+  while (max->n_come < group->face.n_ranks) {
     const double rest_s = slice_s - (double)(tdt__clock_ns() - begin_ns) * 1e-9;
     tdt_message message = {0};
     bool came = false;
@@ -150,8 +151,8 @@ tdt_status tdt__callback_wait_max(tdt__callback_group *group, double slice_s, do
     return tdt__fail(error, TDT_EGROUP, "no reduction is under way");
   }
   bool came = false;
-  const tdt_status status = group->rank == 0 ? gather(group, slice_s, &came, error)
-                                             : receive(group, slice_s, &came, error);
+  const tdt_status status = group->face.rank == 0 ? gather(group, slice_s, &came, error)
+                                                  : receive(group, slice_s, &came, error);
   max->failed = status != TDT_OK;
   if (status != TDT_OK || !came) {
     return status;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "group/callback_pieces.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,104 +8,33 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-enum { ROOM = TDT__PIECES_VALUE - TDT__PIECES_HEAD }; /* for a message's bytes in one piece */
-
 typedef struct tdt__part {
   struct tdt__part *next;
-  char key[TDT__PIECES_KEY];
+  char key[TDT__PIECE_KEY];
   char *bytes; /* room for the whole message and a NUL */
   size_t size; /* of the whole message */
   size_t n_come;
 } part;
 
-static size_t smaller(size_t one, size_t other) {
-  return one < other ? one : other;
-}
-
-size_t tdt__pieces_count(size_t size) {
-  return size == 0 ? 1 : (size - 1) / ROOM + 1;
-}
-
-static void name_piece(char name[TDT__PIECES_KEY], const char *key, size_t number) {
-  if (number == 0) {
-    (void)snprintf(name, TDT__PIECES_KEY, "%s", key);
-  } else {
-    (void)snprintf(name, TDT__PIECES_KEY, "%s/%zu", key, number);
-  }
-}
-
-static void write_head(char *head, uint64_t size) {
-  for (unsigned i = 0; i < TDT__PIECES_HEAD; i++) {
-    head[i] = (char)(unsigned char)(size >> (8 * i));
-  }
-}
-
-static uint64_t read_head(const char *head) {
-  uint64_t size = 0;
-  for (unsigned i = 0; i < TDT__PIECES_HEAD; i++) {
-    size |= (uint64_t)(unsigned char)head[i] << (8 * i);
-  }
-  return size;
-}
-
 tdt_status tdt__pieces_put(const tdt__pieces *pieces, const char *key, const void *bytes,
                            size_t size, tdt_error *error) {
-  char *value = malloc(TDT__PIECES_HEAD + smaller(size, ROOM));
+  const size_t n = tdt__piece_count(size);
+  char *value = malloc(TDT__PIECE_HEAD + (n == 1 ? size : TDT__PIECE_ROOM));
   if (value == NULL) {
     return tdt__fail_memory(error);
   }
-  write_head(value, size);
-  const size_t n = tdt__pieces_count(size);
   tdt_status status = TDT_OK;
   for (size_t i = 0; i < n && status == TDT_OK; i++) {
-    char name[TDT__PIECES_KEY];
-    name_piece(name, key, i);
-    const size_t length = smaller(size - i * ROOM, ROOM);
-    if (length > 0) {
-      memcpy(value + TDT__PIECES_HEAD, (const char *)bytes + i * ROOM, length);
-    }
-    status = pieces->store.put(pieces->store.user, name, value, TDT__PIECES_HEAD + length, error);
+    status = tdt__piece_put(&pieces->store, key, i, bytes, size, value, error);
   }
   free(value);
   return status;
 }
 
-static tdt_status fail_foreign(const char *name, tdt_error *error) {
-  return tdt__fail(error, TDT_EGROUP,
-                   "the key \"%s\" holds something that no rank of this group put there: groups "
-                   "that share a store need a prefix each",
-                   name);
-}
-
-/* Piece `number` of a message of `size` bytes (of any size, if it is the first piece), if it is
- * there before the clock says `until_ns`. */
-static tdt_status get_piece(const tdt__pieces *pieces, const char *key, size_t number,
-                            const size_t *size, uint64_t until_ns, tdt_message *piece,
-                            tdt_error *error) {
-  char name[TDT__PIECES_KEY];
-  name_piece(name, key, number);
-  const uint64_t now_ns = tdt__clock_ns();
-  const double slice_s = now_ns < until_ns ? (double)(until_ns - now_ns) * 1e-9 : 0.0;
-  tdt_status status = pieces->store.get(pieces->store.user, name, slice_s, piece, error);
-  if (status != TDT_OK || piece->bytes == NULL) {
-    return status;
-  }
-  if (piece->size < TDT__PIECES_HEAD) {
-    return fail_foreign(name, error);
-  }
-  const uint64_t whole = read_head(piece->bytes);
-  const size_t begin = number * ROOM;
-  if ((size != NULL && whole != *size) || whole >= SIZE_MAX || whole < begin ||
-      piece->size - TDT__PIECES_HEAD != smaller((size_t)whole - begin, ROOM)) {
-    return fail_foreign(name, error);
-  }
-  return TDT_OK;
-}
-
 /* A message of one piece: what follows the head. */
 static void hand_over(tdt_message *piece, tdt_message *message) {
-  piece->size -= TDT__PIECES_HEAD;
-  memmove(piece->bytes, piece->bytes + TDT__PIECES_HEAD, piece->size);
+  piece->size -= TDT__PIECE_HEAD;
+  memmove(piece->bytes, piece->bytes + TDT__PIECE_HEAD, piece->size);
   piece->bytes[piece->size] = '\0';
   tdt__message_clear(message);
   *message = *piece;
@@ -114,8 +42,8 @@ static void hand_over(tdt_message *piece, tdt_message *message) {
 }
 
 static void append(part *at, const tdt_message *piece) {
-  memcpy(at->bytes + at->n_come * ROOM, piece->bytes + TDT__PIECES_HEAD,
-         piece->size - TDT__PIECES_HEAD);
+  memcpy(at->bytes + at->n_come * TDT__PIECE_ROOM, piece->bytes + TDT__PIECE_HEAD,
+         piece->size - TDT__PIECE_HEAD);
   at->n_come++;
 }
 
@@ -127,20 +55,21 @@ static part **find(tdt__pieces *pieces, const char *key) {
   return at;
 }
 
-static tdt_status begin_part(tdt__pieces *pieces, const char *key, const tdt_message *piece,
+/* Adds a beginning at the end of the list. */
+static tdt_status begin_part(part **at, const char *key, const tdt_message *piece, size_t size,
                              tdt_error *error) {
-  const size_t size = (size_t)read_head(piece->bytes);
-  part *made = malloc(sizeof *made);
+  part *made = calloc(1, sizeof *made);
   char *bytes = malloc(size + 1);
   if (made == NULL || bytes == NULL) {
     free(made);
     free(bytes);
     return tdt__fail_memory(error);
   }
-  *made = (part){.next = pieces->parts, .bytes = bytes, .size = size};
-  name_piece(made->key, key, 0);
+  (void)snprintf(made->key, sizeof made->key, "%s", key);
+  made->bytes = bytes;
+  made->size = size;
   append(made, piece);
-  pieces->parts = made;
+  *at = made;
   return TDT_OK;
 }
 
@@ -151,29 +80,54 @@ static void free_part(part **at) {
   free(gone);
 }
 
-/* Reads on where the last time ended. */
-static tdt_status go_on(tdt__pieces *pieces, const char *key, uint64_t until_ns,
-                        tdt_message *message, bool *found, tdt_error *error) {
-  part **at = find(pieces, key);
-  part *whole = *at;
-  while (whole->n_come < tdt__pieces_count(whole->size)) {
-    tdt_message piece = {0};
-    const tdt_status status =
-        get_piece(pieces, key, whole->n_come, &whole->size, until_ns, &piece, error);
-    const bool came = status == TDT_OK && piece.bytes != NULL;
-    if (came) {
-      append(whole, &piece);
+/* The first piece, if it is there: it is all there is, or the beginning of a part at `at`. */
+static tdt_status get_first(const tdt__pieces *pieces, const char *key, uint64_t until_ns,
+                            part **at, tdt_message *message, bool *found, tdt_error *error) {
+  tdt_message piece = {0};
+  size_t size = 0;
+  tdt_status status = tdt__piece_get(&pieces->store, key, 0, until_ns, &piece, &size, error);
+  if (status == TDT_OK && piece.bytes != NULL) {
+    if (tdt__piece_count(size) == 1) {
+      hand_over(&piece, message);
+      *found = true;
+    } else {
+      status = begin_part(at, key, &piece, size, error);
     }
-    tdt__message_clear(&piece);
+  }
+  tdt__message_clear(&piece);
+  return status;
+}
+
+/* The next piece; *came tells whether it is there. */
+static tdt_status get_next(const tdt__pieces *pieces, part *of, uint64_t until_ns, bool *came,
+                           tdt_error *error) {
+  tdt_message piece = {0};
+  const tdt_status status =
+      tdt__piece_get(&pieces->store, of->key, of->n_come, until_ns, &piece, &of->size, error);
+  *came = status == TDT_OK && piece.bytes != NULL;
+  if (*came) {
+    append(of, &piece);
+  }
+  tdt__message_clear(&piece);
+  return status;
+}
+
+/* All pieces that follow what has come. */
+static tdt_status get_rest(const tdt__pieces *pieces, part **at, uint64_t until_ns,
+                           tdt_message *message, bool *found, tdt_error *error) {
+  part *of = *at;
+  bool came = true;
+  while (of->n_come < tdt__piece_count(of->size)) {
+    const tdt_status status = get_next(pieces, of, until_ns, &came, error);
     if (!came) {
       return status;
     }
   }
-  whole->bytes[whole->size] = '\0';
+  of->bytes[of->size] = '\0';
   tdt__message_clear(message);
-  *message = (tdt_message){whole->bytes, whole->size};
+  *message = (tdt_message){of->bytes, of->size};
   *found = true;
-  whole->bytes = NULL;
+  of->bytes = NULL;
   free_part(at);
   return TDT_OK;
 }
@@ -181,33 +135,24 @@ static tdt_status go_on(tdt__pieces *pieces, const char *key, uint64_t until_ns,
 tdt_status tdt__pieces_get(tdt__pieces *pieces, const char *key, double slice_s,
                            tdt_message *message, bool *found, tdt_error *error) {
   const uint64_t until_ns = tdt__clock_ns() + (slice_s > 0.0 ? (uint64_t)(slice_s * 1e9) : 0);
-  if (*find(pieces, key) == NULL) {
-    tdt_message piece = {0};
-    tdt_status status = get_piece(pieces, key, 0, NULL, until_ns, &piece, error);
-    const bool came = status == TDT_OK && piece.bytes != NULL;
-    const bool is_whole = came && tdt__pieces_count((size_t)read_head(piece.bytes)) == 1;
-    if (is_whole) {
-      hand_over(&piece, message);
-      *found = true;
-    } else if (came) {
-      status = begin_part(pieces, key, &piece, error);
-    }
-    tdt__message_clear(&piece);
-    if (!came || is_whole || status != TDT_OK) {
-      return status;
-    }
+  part **at = find(pieces, key);
+  tdt_status status = TDT_OK;
+  if (*at == NULL) {
+    status = get_first(pieces, key, until_ns, at, message, found, error);
   }
-  return go_on(pieces, key, until_ns, message, found, error);
+  if (status == TDT_OK && *at != NULL) {
+    status = get_rest(pieces, at, until_ns, message, found, error);
+  }
+  return status;
 }
 
 /* What the first piece says; 0 if it is not there. */
 static tdt_status ask_count(const tdt__pieces *pieces, const char *key, size_t *n,
                             tdt_error *error) {
   tdt_message piece = {0};
-  const tdt_status status = get_piece(pieces, key, 0, NULL, 0, &piece, error);
-  if (status == TDT_OK) {
-    *n = piece.bytes != NULL ? tdt__pieces_count((size_t)read_head(piece.bytes)) : 0;
-  }
+  size_t size = 0;
+  const tdt_status status = tdt__piece_get(&pieces->store, key, 0, 0, &piece, &size, error);
+  *n = piece.bytes != NULL ? tdt__piece_count(size) : 0;
   tdt__message_clear(&piece);
   return status;
 }
@@ -220,9 +165,7 @@ tdt_status tdt__pieces_drop(const tdt__pieces *pieces, const char *key, size_t n
   tdt_status status = n == 0 ? ask_count(pieces, key, &n, error) : TDT_OK;
   /* The first piece, which tells how many there are, goes last. */
   while (n > 0 && status == TDT_OK) {
-    char name[TDT__PIECES_KEY];
-    name_piece(name, key, --n);
-    status = pieces->store.drop(pieces->store.user, name, error);
+    status = tdt__piece_drop(&pieces->store, key, --n, error);
   }
   return status;
 }

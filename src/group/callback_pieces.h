@@ -4,20 +4,12 @@
 
 #include <stdbool.h>
 
-#include "group/message.h"
+#include "group/callback_piece.h"
 
 /*
- * Messages of any size in a store whose values are small. A message lies in pieces: the first under
- * its own key, further ones under "<key>/1", "<key>/2", ... Each begins with the size of the whole
- * message (8 bytes, the lowest first), so that no value is empty and none of a stranger's passes.
- * Reading takes nothing away: a message may be read again from its beginning at any time.
+ * Messages of any size in a store whose values are small: each lies there in pieces. Reading takes
+ * nothing away, so a message may be read again from its beginning at any time.
  */
-
-enum {
-  TDT__PIECES_HEAD = 8,
-  TDT__PIECES_VALUE = 1 << 20, /* the most bytes of a value, head included */
-  TDT__PIECES_KEY = 64         /* the longest key of a message and of its pieces */
-};
 
 struct tdt__part;
 
@@ -25,9 +17,6 @@ typedef struct tdt__pieces {
   tdt_group_callbacks store;
   struct tdt__part *parts; /* messages of which only a beginning has come */
 } tdt__pieces;
-
-/* How many pieces a message of this size has; at least 1. */
-size_t tdt__pieces_count(size_t size);
 
 tdt_status tdt__pieces_put(const tdt__pieces *pieces, const char *key, const void *bytes,
                            size_t size, tdt_error *error);

@@ -310,7 +310,7 @@ static void test_pieces_that_come_one_by_one(void **state) {
     way.n_open = 1;
     assert_int_equal(one.table->take(one.self, 1, 0, 0.0, &message, NULL), TDT_OK);
   }
-  assert_int_equal(n_tries, tdt__pieces_count(size));
+  assert_int_equal(n_tries, tdt__piece_count(size));
   assert_int_equal(message.size, size);
   assert_memory_equal(message.bytes, bytes, size);
   assert_int_equal(hint.size, 2 * MIB);
@@ -410,7 +410,7 @@ static void assert_foreign(const board_world *world, uint64_t round, const void 
                            size_t size) {
   const tdt_group_callbacks other = board_callbacks(world->at, 1);
   const tdt_group *zero = &world->groups[0];
-  char key[TDT__PIECES_KEY];
+  char key[TDT__PIECE_KEY];
   tdt__callback_key(key, round, 1);
   assert_int_equal(other.put(other.user, key, bytes, size, NULL), TDT_OK);
   tdt_error error = TDT_ERROR_INIT;
