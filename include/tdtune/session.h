@@ -54,6 +54,8 @@ typedef struct tdt_session_options {
   double rank_timeout_s; /* longest wait for the other ranks of the group; above 0 */
   /* From time to time while waiting for other ranks; TDT_ESTOPPED gives up. NULL: wait on. */
   tdt_status (*poll)(void *user, tdt_error *error);
+  const char *name; /* of the outer function, for messages about ranks; borrowed for the session's
+                       life. NULL: "outer function" */
 } tdt_session_options;
 
 /* The defaults: 3 warm-ups, 5 timed runs, mean, host clock, one rank, 3 idle passes, 600 s for

@@ -8,297 +8,9 @@
 
 #include "base/digest.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/text.h"
 #include "engine/failures.h"
-#include "engine/lookup.h"
-#include "engine/select.h"
 #include "group/round.h"
-#include "store/record_json.h"
-#include "store/whereabouts.h"
-
-/* -- the check-in --------------------------------------------------------------------------------
- */
-
-/* The texts of a check-in's facts. A text that found no memory is NULL. */
-typedef struct facts {
-  char *function;
-  char *key;
-  char *candidates;
-  char *plan;
-  char *settings;
-} facts;
-
-static char *describe_key(const tdt__call *call) {
-  char digest[TDT_DIGEST_SIZE];
-  tdt__text text = TDT__TEXT_INIT;
-  tdt__text_add(&text, call->shown_key);
-  if (strlen(call->shown_key) != call->key_size ||
-      memcmp(call->shown_key, call->request.key, call->key_size) != 0) {
-    tdt_digest(call->request.key, call->key_size, digest);
-    tdt__text_format(&text, " (%zu bytes, %s)", call->key_size, digest);
-  }
-  return tdt__text_take(&text);
-}
-
-static char *describe_candidates(const tdt_space *space) {
-  char digest[TDT_DIGEST_SIZE];
-  const size_t n = tdt_space_size(space);
-  tdt__text text = TDT__TEXT_INIT;
-  const char **configs = calloc(n, sizeof *configs);
-  if (configs == NULL) {
-    return NULL;
-  }
-  for (size_t i = 0; i < n; i++) {
-    configs[i] = tdt_space_config(space, i);
-  }
-  tdt__digest_texts(configs, n, digest);
-  free((void *)configs);
-  tdt__text_format(&text, "%zu in number (%s)", n, digest);
-  return tdt__text_take(&text);
-}
-
-static char *describe_plan(const tdt_plan *plan) {
-  tdt__text text = TDT__TEXT_INIT;
-  tdt__text_add(&text, plan->name);
-  tdt__text_format(&text, ", %u warm-ups, %u timed runs, statistic %d", plan->n_warmup,
-                   plan->n_repeat, (int)plan->statistic);
-  return tdt__text_take(&text);
-}
-
-static char *describe_settings(const tdt__call *call, bool capturing) {
-  static const char *const on_miss[] = {"tune", "use the first candidate", "fail"};
-  const tdt_settings *settings = &call->settings;
-  tdt__text text = TDT__TEXT_INIT;
-  tdt__text_format(
-      &text, "stored results are %s%s, on a miss %s%s", settings->always_tune ? "ignored" : "used",
-      settings->check_dependencies ? " if made with the same software" : "",
-      on_miss[settings->on_miss], capturing ? ", but now a graph is being captured" : "");
-  return tdt__text_take(&text);
-}
-
-static bool facts_open(facts *made, const tdt__call *call, bool capturing) {
-  const tdt_function *function = &call->identity.function;
-  tdt__text name = TDT__TEXT_INIT;
-  tdt__text_add(&name, function->module);
-  tdt__text_add(&name, ".");
-  tdt__text_add(&name, function->qualname);
-  *made = (facts){
-      .function = tdt__text_take(&name),
-      .key = describe_key(call),
-      .candidates = describe_candidates(call->tuner->space),
-      .plan = describe_plan(&call->tuner->plan),
-      .settings = describe_settings(call, capturing),
-  };
-  return made->function != NULL && made->key != NULL && made->candidates != NULL &&
-         made->plan != NULL && made->settings != NULL;
-}
-
-static void facts_close(facts *made) {
-  free(made->function);
-  free(made->key);
-  free(made->candidates);
-  free(made->plan);
-  free(made->settings);
-}
-
-/* Text and digest of what is stored; "" and NULL where nothing is. */
-static tdt_status read_record(const tdt__slate *slate, char **text, char digest[TDT_DIGEST_SIZE],
-                              tdt_error *error) {
-  *text = NULL;
-  digest[0] = '\0';
-  if (slate->record == NULL) {
-    return TDT_OK;
-  }
-  tdt_status status = tdt__record_text(slate->record, text, error);
-  if (status == TDT_OK) {
-    tdt_digest(*text, strlen(*text), digest);
-  }
-  return status;
-}
-
-/* What this rank knows: the stored answer (-1: none), its record, and where it would write. */
-static tdt_status describe_knowledge(const tdt__call *call, const tdt__slate *slate, json_t **data,
-                                     tdt_error *error) {
-  size_t answer = 0;
-  char *text;
-  char digest[TDT_DIGEST_SIZE];
-  const bool found = tdt__select_stored(slate, call->request.prune != NULL, &answer);
-  tdt_status status = read_record(slate, &text, digest, error);
-  free(text);
-  if (status != TDT_OK) {
-    return status;
-  }
-  char *place = tdt__store_whereabouts(call->request.store);
-  if (place != NULL) {
-    *data = json_pack("{s:I, s:s, s:o}", "answer", found ? (json_int_t)answer : (json_int_t)-1,
-                      "record", digest, "place", tdt__json_string(place));
-  }
-  const bool made = place != NULL && *data != NULL;
-  free(place);
-  return made ? TDT_OK : tdt__fail_memory(error);
-}
-
-static json_int_t answer_of(const json_t *knowledge) {
-  return json_integer_value(json_object_get(knowledge, "answer"));
-}
-
-static const char *text_of(const json_t *knowledge, const char *name) {
-  const char *text = json_string_value(json_object_get(knowledge, name));
-  return text != NULL ? text : "";
-}
-
-/* The rank by whose record all go: the lowest with an answer, else the lowest with a record. -1:
- * all know the same. */
-static int find_teacher(const tdt_group *group, const json_t *const *data) {
-  int with_answer = -1;
-  int with_record = -1;
-  bool same = true;
-  for (unsigned rank = group->n_ranks; rank-- > 0;) {
-    with_answer = answer_of(data[rank]) >= 0 ? (int)rank : with_answer;
-    with_record = text_of(data[rank], "record")[0] != '\0' ? (int)rank : with_record;
-    same = same && answer_of(data[rank]) == answer_of(data[0]) &&
-           strcmp(text_of(data[rank], "record"), text_of(data[0], "record")) == 0;
-  }
-  return same ? -1 : with_answer >= 0 ? with_answer : with_record;
-}
-
-/* The lowest rank of each place; none where a rank has no store. NULL: out of memory. */
-static json_t *find_writers(const tdt_group *group, const json_t *const *data) {
-  json_t *writers = json_array();
-  json_t *seen = json_object();
-  bool made = writers != NULL && seen != NULL;
-  for (unsigned rank = 0; made && rank < group->n_ranks; rank++) {
-    const char *place = text_of(data[rank], "place");
-    if (place[0] != '\0' && json_object_get(seen, place) == NULL) {
-      made = json_object_set_new(seen, place, json_true()) == 0 &&
-             json_array_append_new(writers, json_integer(rank)) == 0;
-    }
-  }
-  json_decref(seen);
-  if (!made) {
-    json_decref(writers);
-    return NULL;
-  }
-  return writers;
-}
-
-static tdt_status judge_call(void *user, const tdt_group *group, const json_t *const *data,
-                             json_t **answer, tdt_error *error) {
-  (void)user;
-  *answer = json_pack("{s:i, s:o}", "from", find_teacher(group, data), "writers",
-                      find_writers(group, data));
-  return *answer != NULL ? TDT_OK : tdt__fail_memory(error);
-}
-
-static bool lists(const json_t *ranks, unsigned rank) {
-  for (size_t i = 0; i < json_array_size(ranks); i++) {
-    if (json_integer_value(json_array_get(ranks, i)) == (json_int_t)rank) {
-      return true;
-    }
-  }
-  return false;
-}
-
-static tdt_status check_in(const tdt__call *call, const facts *made, const json_t *data,
-                           tdt__agreed *agreed, tdt_error *error) {
-  const tdt__fact list[] = {
-      {"function", made->function},
-      {"source", call->identity.function.source},
-      {"key", made->key},
-      {"candidates", made->candidates},
-      {"pruning rule", call->request.prune_rule},
-      {"plan", made->plan},
-      {"settings", made->settings},
-  };
-  const tdt__round round = {
-      .what = "check-in",
-      .facts = list,
-      .n_facts = sizeof list / sizeof *list,
-      .data = data,
-      .judge = judge_call,
-  };
-  json_t *answer = NULL;
-  tdt_status status = tdt__round_hold(call->talk, &round, &answer, error);
-  if (status == TDT_OK) {
-    const json_int_t from = json_integer_value(json_object_get(answer, "from"));
-    agreed->hands_over = from >= 0;
-    agreed->from = from >= 0 ? (unsigned)from : 0;
-    agreed->writes = lists(json_object_get(answer, "writers"), call->group.rank);
-  }
-  json_decref(answer);
-  return status;
-}
-
-tdt_status tdt__agree_call(const tdt__call *call, bool capturing, const tdt__slate *slate,
-                           tdt__agreed *agreed, tdt_error *error) {
-  facts made;
-  json_t *data = NULL;
-  tdt_status status = facts_open(&made, call, capturing) ? TDT_OK : tdt__fail_memory(error);
-  if (status == TDT_OK) {
-    status = describe_knowledge(call, slate, &data, error);
-  }
-  if (status == TDT_OK) {
-    status = check_in(call, &made, data, agreed, error);
-  }
-  json_decref(data);
-  facts_close(&made);
-  return status;
-}
-
-/* -- a record is handed over ---------------------------------------------------------------------
- */
-
-static tdt_status judge_record(void *user, const tdt_group *group, const json_t *const *data,
-                               json_t **answer, tdt_error *error) {
-  const unsigned *from = user;
-  (void)group;
-  *answer = data[*from] != NULL ? json_deep_copy(data[*from]) : json_object();
-  return *answer != NULL ? TDT_OK : tdt__fail_memory(error);
-}
-
-static tdt_status take_over(const tdt__call *call, const json_t *answer, tdt__slate *slate,
-                            const char *known, bool *news, tdt_error *error) {
-  const char *text = text_of(answer, "record");
-  char digest[TDT_DIGEST_SIZE];
-  tdt_record *record;
-  tdt_digest(text, strlen(text), digest);
-  *news = strcmp(digest, known) != 0;
-  tdt_status status =
-      tdt__record_parse(text, strlen(text), "a record from another rank", &record, error);
-  if (status == TDT_OK) {
-    status = tdt__lookup_adopt(call, record, slate, error);
-  }
-  return status;
-}
-
-tdt_status tdt__agree_record(const tdt__call *call, unsigned from, tdt__slate *slate, bool *news,
-                             tdt_error *error) {
-  char *text;
-  char known[TDT_DIGEST_SIZE];
-  json_t *data = NULL;
-  json_t *answer = NULL;
-  tdt_status status = read_record(slate, &text, known, error);
-  if (status == TDT_OK && text != NULL && call->group.rank == from) {
-    data = json_pack("{s:s}", "record", text);
-    status = data != NULL ? TDT_OK : tdt__fail_memory(error);
-  }
-  free(text);
-  if (status == TDT_OK) {
-    const tdt__round round = {
-        .what = "a stored result is handed over",
-        .data = data,
-        .judge = judge_record,
-        .user = &from,
-    };
-    status = tdt__round_hold(call->talk, &round, &answer, error);
-  }
-  if (status == TDT_OK) {
-    status = take_over(call, answer, slate, known, news, error);
-  }
-  json_decref(answer);
-  json_decref(data);
-  return status;
-}
 
 /* -- the candidates ------------------------------------------------------------------------------
  */
@@ -338,8 +50,7 @@ tdt_status tdt__agree_candidates(const tdt__call *call, const tdt__slate *slate,
         {"candidates that pruning keeps", kept_text},
         {"candidates to measure", queued_text},
     };
-    const tdt__round round = {
-        .what = "pruning", .facts = list, .n_facts = sizeof list / sizeof *list};
+    const tdt__round round = {.what = "pruning", .facts = {list, sizeof list / sizeof *list}};
     status = tdt__round_hold(call->talk, &round, NULL, error);
   }
   free(queued_text);
@@ -350,51 +61,35 @@ tdt_status tdt__agree_candidates(const tdt__call *call, const tdt__slate *slate,
 /* -- failures ------------------------------------------------------------------------------------
  */
 
-tdt_status tdt__agree_prepared(const tdt__call *call, const char *const *reasons, tdt__slate *slate,
-                               tdt_error *error) {
-  json_t *failed = NULL;
-  tdt_status status = tdt__failures_list(reasons, slate->n, &failed, error);
+/* One reason for each candidate that failed here; those of all ranks become the slate's. */
+static tdt_status share_failures(const tdt__call *call, const char *what,
+                                 const char *const *reasons, tdt__failed_where where,
+                                 tdt__slate *slate, tdt_error *error) {
+  json_t *mine = NULL;
+  json_t *all = NULL;
+  tdt_status status = tdt__failures_list(reasons, slate->n, &mine, error);
   if (status == TDT_OK) {
-    status =
-        tdt__failures_agree(call->talk, "preparing", failed, TDT__FAILED_ON_SOME, &failed, error);
+    status = tdt__failures_agree(call->talk, what, NULL, mine, where, &all, error);
   }
   for (size_t i = 0; status == TDT_OK && i < slate->n; i++) {
-    const char *reason = tdt__failures_reason(failed, i);
+    const char *reason = tdt__failures_reason(all, i);
     if (reason != NULL) {
       status = tdt__timing_set_failed(&slate->timings[i], reason, error);
     }
   }
-  json_decref(failed);
+  json_decref(all);
+  json_decref(mine);
   return status;
 }
 
-tdt_status tdt__agree_burst(const tdt__call *call, const tdt__step *step, const char *reason,
-                            char **elsewhere, tdt_error *error) {
-  char what[64];
-  json_t *failed = json_object();
-  tdt_status status = failed != NULL ? TDT_OK : tdt__fail_memory(error);
-  (void)snprintf(what, sizeof what, "candidate [%zu], %s", step->candidate,
-                 step->kind == TDT__STEP_WARMUP ? "warm-up" : "timed runs");
-  *elsewhere = NULL;
-  if (status == TDT_OK && reason != NULL) {
-    status = tdt__failures_add(failed, step->candidate, reason, error);
-  }
-  if (status == TDT_OK) {
-    status = tdt__failures_agree(call->talk, what, failed, TDT__FAILED_ON_ANY, &failed, error);
-  }
-  const char *told = tdt__failures_reason(failed, step->candidate);
-  if (status == TDT_OK && told != NULL) {
-    *elsewhere = strdup(told);
-    status = *elsewhere != NULL ? TDT_OK : tdt__fail_memory(error);
-  }
-  json_decref(failed);
-  return status;
+tdt_status tdt__agree_prepared(const tdt__call *call, const char *const *reasons, tdt__slate *slate,
+                               tdt_error *error) {
+  return share_failures(call, "preparing", reasons, TDT__FAILED_ON_SOME, slate, error);
 }
 
 /* What failed in this tuning here, failed for all. */
-static tdt_status agree_failures(const tdt__call *call, tdt__slate *slate, tdt_error *error) {
+static tdt_status agree_measured(const tdt__call *call, tdt__slate *slate, tdt_error *error) {
   const char **reasons = calloc(slate->n, sizeof *reasons);
-  json_t *failed = NULL;
   if (reasons == NULL) {
     return tdt__fail_memory(error);
   }
@@ -404,19 +99,34 @@ static tdt_status agree_failures(const tdt__call *call, tdt__slate *slate, tdt_e
       reasons[i] = timing->error != NULL ? timing->error : "";
     }
   }
-  tdt_status status = tdt__failures_list(reasons, slate->n, &failed, error);
+  tdt_status status =
+      share_failures(call, "comparing times", reasons, TDT__FAILED_ON_ANY, slate, error);
   free((void *)reasons);
+  return status;
+}
+
+tdt_status tdt__agree_burst(const tdt__call *call, const tdt__step *step, const char *reason,
+                            char **elsewhere, tdt_error *error) {
+  char what[64];
+  json_t *mine = json_object();
+  json_t *all = NULL;
+  tdt_status status = mine != NULL ? TDT_OK : tdt__fail_memory(error);
+  (void)snprintf(what, sizeof what, "candidate [%zu], %s", step->candidate,
+                 step->kind == TDT__STEP_WARMUP ? "warm-up" : "timed runs");
+  if (status == TDT_OK && reason != NULL) {
+    status = tdt__failures_add(mine, step->candidate, reason, error);
+  }
   if (status == TDT_OK) {
-    status = tdt__failures_agree(call->talk, "comparing times", failed, TDT__FAILED_ON_ANY, &failed,
-                                 error);
+    status = tdt__failures_agree(call->talk, what, NULL, mine, TDT__FAILED_ON_ANY, &all, error);
   }
-  for (size_t i = 0; status == TDT_OK && i < slate->n; i++) {
-    const char *reason = tdt__failures_reason(failed, i);
-    if (reason != NULL) {
-      status = tdt__timing_set_failed(&slate->timings[i], reason, error);
-    }
+  const char *told = status == TDT_OK ? tdt__failures_reason(all, step->candidate) : NULL;
+  char *copy = told != NULL ? strdup(told) : NULL;
+  if (told != NULL && copy == NULL) {
+    status = tdt__fail_memory(error);
   }
-  json_decref(failed);
+  json_decref(all);
+  json_decref(mine);
+  *elsewhere = copy;
   return status;
 }
 
@@ -468,7 +178,7 @@ tdt_status tdt__agree_times(const tdt__call *call, tdt__slate *slate, tdt_error 
   if (wire_ms == NULL) {
     return tdt__fail_memory(error);
   }
-  tdt_status status = agree_failures(call, slate, error);
+  tdt_status status = agree_measured(call, slate, error);
   if (status == TDT_OK) {
     put_times(slate, wire_ms);
     status = tdt__talk_max(call->talk, "the greatest of the times", wire_ms, slate->n, error);
@@ -502,8 +212,7 @@ tdt_status tdt__agree_winner(const tdt__call *call, const tdt__slate *slate, siz
     return tdt__fail_memory(error);
   }
   const tdt__fact list[] = {{"winner", shown}, {"digest of all times", digest}};
-  const tdt__round round = {
-      .what = "the winner", .facts = list, .n_facts = sizeof list / sizeof *list};
+  const tdt__round round = {.what = "the winner", .facts = {list, sizeof list / sizeof *list}};
   tdt_status status = tdt__round_hold(call->talk, &round, NULL, error);
   free(shown);
   return status;

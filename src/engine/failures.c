@@ -124,12 +124,15 @@ static tdt_status judge(void *user, const tdt_group *group, const json_t *const 
   return TDT_OK;
 }
 
-tdt_status tdt__failures_agree(tdt__talk *talk, const char *what, json_t *mine,
-                               tdt__failed_where where, json_t **all, tdt_error *error) {
-  const tdt__round round = {.what = what, .data = mine, .judge = judge, .user = &where};
-  json_t *answer = NULL;
-  tdt_status status = tdt__round_hold(talk, &round, &answer, error);
-  json_decref(mine);
-  *all = answer;
-  return status;
+tdt_status tdt__failures_agree(tdt__talk *talk, const char *what, const tdt__facts *facts,
+                               const json_t *mine, tdt__failed_where where, json_t **all,
+                               tdt_error *error) {
+  const tdt__round round = {
+      .what = what,
+      .facts = facts != NULL ? *facts : (tdt__facts){NULL, 0},
+      .data = mine,
+      .judge = judge,
+      .user = &where,
+  };
+  return tdt__round_hold(talk, &round, all, error);
 }

@@ -24,9 +24,10 @@ typedef enum tdt__failed_where {
   TDT__FAILED_ON_SOME, /* and not on all */
 } tdt__failed_where;
 
-/* A round in which every rank brings its failures, whose reference is taken, also on failure, and
- * gets those of all. *all is a new reference, NULL on failure. Statuses as tdt__round_hold(). */
-tdt_status tdt__failures_agree(tdt__talk *talk, const char *what, json_t *mine,
-                               tdt__failed_where where, json_t **all, tdt_error *error);
+/* A round in which every rank brings its failures, and gets those of all. Facts that are compared
+ * in it besides, or NULL. *all is a new reference. Statuses as tdt__round_hold(). */
+tdt_status tdt__failures_agree(tdt__talk *talk, const char *what, const tdt__facts *facts,
+                               const json_t *mine, tdt__failed_where where, json_t **all,
+                               tdt_error *error);
 
 #endif

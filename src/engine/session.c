@@ -9,6 +9,7 @@
 #include "engine/callback.h"
 #include "engine/check.h"
 #include "engine/plan.h"
+#include "engine/session_agree.h"
 #include "engine/session_log.h"
 
 static const tdt_plan default_plan = {
@@ -73,6 +74,9 @@ tdt_status tdt_session_create(const tdt_session_options *options, tdt_session **
   made->log = full.log;
   made->user = full.user;
   made->decided = full.decided;
+  made->rank_timeout_s = full.rank_timeout_s;
+  made->poll = full.poll;
+  made->name = full.name != NULL ? full.name : "outer function";
   if (full.device != NULL) {
     made->device = *full.device;
   } else {
@@ -97,7 +101,6 @@ void tdt_session_destroy(tdt_session *session) {
   tdt__sites_clear(&session->sites);
   tdt_error_clear(&session->broken);
   free(session->runs);
-  free(session->wire);
   free(session);
 }
 
@@ -125,6 +128,7 @@ static tdt_status run_passes(tdt_session *session, tdt_status (*outer)(void *, t
   bool last;
   do {
     session->n_passes++;
+    tdt__session_talk_goes_on(session);
     session->n_runs = 0;
     session->n_marks = 0;
     status = call_outer(session, outer, user, error);
@@ -144,7 +148,12 @@ tdt_status tdt_session_run(tdt_session *session, tdt_status (*outer)(void *user,
   tdt_error told = TDT_ERROR_INIT;
   session->running = true;
   session->n_passes = 0;
-  tdt_status status = run_passes(session, outer, user, &told);
+  session->n_known = session->sites.n;
+  tdt_status status = tdt__session_talk_begin(session, &told);
+  if (status == TDT_OK) {
+    status = run_passes(session, outer, user, &told);
+    tdt__session_talk_end(session, status, &told);
+  }
   session->running = false;
   session->n_runs = 0;
   tdt_error_clear(&session->broken);

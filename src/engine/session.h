@@ -6,6 +6,7 @@
 
 #include "engine/session_sites.h"
 #include "engine/session_slots.h"
+#include "group/talk.h"
 
 typedef enum tdt__run_kind {
   TDT__RUN_DONE,     /* the candidate whose turn it was ran */
@@ -45,8 +46,13 @@ struct tdt_session {
   size_t runs_capacity;
   size_t n_marks;          /* used in this pass */
   size_t n_marks_reserved; /* of the device */
-  double *wire;            /* room for what ranks exchange, made before the exchange begins */
-  size_t wire_capacity;
+
+  const char *name;
+  char who[192];  /* for messages to other ranks: name and pass */
+  tdt__talk talk; /* with the other ranks, in a run; nothing where there are none */
+  double rank_timeout_s;
+  tdt_status (*poll)(void *user, tdt_error *error);
+  size_t n_known; /* sites there were when this run began */
 };
 
 /* The pass is over, the outer function returned `outcome` (with *error, if it failed). What was

@@ -2,223 +2,316 @@
 #include "engine/session_agree.h"
 
 #include <math.h>
-#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/digest.h"
 #include "base/error.h"
-#include "engine/callback.h"
-
-/* On the wire, and nowhere else, a candidate that failed is infinite. */
+#include "base/text.h"
+#include "engine/failures.h"
+#include "engine/session_log.h"
+#include "group/patience.h"
+#include "group/rounds.h"
 
 static bool is_alone(const tdt_session *session) {
   return session->group.n_ranks == 1;
 }
 
-/* Above every other rank's number, and above none. */
-static double raise_flag(const tdt_session *session, tdt_status own) {
-  return own == TDT_OK ? 0.0 : (double)session->group.rank + 1.0;
-}
-
-static tdt_status blame(const tdt_session *session, double flag, tdt_error *error) {
-  return tdt__fail(error, TDT_EGROUP,
-                   "rank %.0f failed in pass %lu of the outer function; see what it says itself",
-                   flag - 1.0, session->n_passes);
-}
-
-/* -- the check -----------------------------------------------------------------------------------
+/* -- the talk ------------------------------------------------------------------------------------
  */
 
-/* What must be equal on all ranks, from the coarse to the fine: the first that differs is told. */
-typedef enum fact {
-  FACT_PLAN,
-  FACT_N_OPEN,
-  FACT_NAMES,
-  FACT_CONFIGS,
-  FACT_SLOTS,
-  N_FACTS,
-  /* On the wire each fact comes with its negative, so that MAX gives the greatest and the least. */
-  FLAG = 2 * N_FACTS,
-  N_VALUES,
-} fact;
-
-static const char *const fact_names[N_FACTS] = {
-    [FACT_PLAN] = "their plans or their limits of idle passes differ",
-    [FACT_N_OPEN] = "they are tuning different numbers of kernels and keys",
-    [FACT_NAMES] = "kernels or keys, or the order in which they are first launched, differ",
-    [FACT_CONFIGS] = "a kernel's candidates differ",
-    [FACT_SLOTS] = "a kernel was launched a different number of times",
-};
-
-/* 48 bits: every such number is a double, exactly. */
-static double as_value(uint64_t hash) {
-  return (double)(hash & UINT64_C(0xffffffffffff));
-}
-
-static void chain(uint64_t *hash, uint64_t next) {
-  const uint64_t both[] = {*hash, next};
-  *hash = tdt__hash(both, sizeof both);
-}
-
-static void gather_facts(const tdt_session *session, double facts[N_FACTS]) {
-  uint64_t plan = session->n_idle_passes;
-  uint64_t names = 0;
-  uint64_t configs = 0;
-  uint64_t slots = 0;
-  chain(&plan, session->plan.n_warmup);
-  chain(&plan, session->plan.n_repeat);
-  chain(&plan, (uint64_t)session->plan.statistic);
-  for (size_t i = 0; i < session->sites.n; i++) {
-    const tdt__site *site = session->sites.items[i];
-    if (!tdt__site_open(site)) {
-      continue;
-    }
-    chain(&names, site->name_hash);
-    chain(&configs, site->configs_hash);
-    chain(&slots, (uint64_t)site->step.kind);
-    chain(&slots, site->step.position);
-    chain(&slots, site->n_used);
-  }
-  facts[FACT_PLAN] = as_value(plan);
-  facts[FACT_N_OPEN] = (double)tdt__sites_count_open(&session->sites);
-  facts[FACT_NAMES] = as_value(names);
-  facts[FACT_CONFIGS] = as_value(configs);
-  facts[FACT_SLOTS] = as_value(slots);
-}
-
-tdt_status tdt__session_agree_check(tdt_session *session, tdt_status own, tdt_error *error) {
-  if (is_alone(session)) {
-    return own;
-  }
-  double facts[N_FACTS];
-  double values[N_VALUES];
-  gather_facts(session, facts);
-  for (size_t i = 0; i < N_FACTS; i++) {
-    values[i] = facts[i];
-    values[N_FACTS + i] = -facts[i];
-  }
-  values[FLAG] = raise_flag(session, own);
-  tdt_error told = TDT_ERROR_INIT;
-  tdt_status status =
-      tdt__call_max(&session->group, values, N_VALUES, own == TDT_OK ? error : &told);
-  tdt_error_clear(&told);
-  if (own != TDT_OK || status != TDT_OK) {
-    return own != TDT_OK ? own : status;
-  }
-  if (values[FLAG] > 0.0) {
-    return blame(session, values[FLAG], error);
-  }
-  for (size_t i = 0; i < N_FACTS; i++) {
-    if (values[i] != -values[N_FACTS + i]) {
-      return tdt__fail(error, TDT_EGROUP,
-                       "the ranks are not in step after pass %lu of the outer function: %s; rank "
-                       "%u has %.0f open tunings",
-                       session->n_passes, fact_names[i], session->group.rank, facts[FACT_N_OPEN]);
-    }
-  }
-  return TDT_OK;
-}
-
-/* -- failures and times --------------------------------------------------------------------------
- */
-
-tdt_status tdt__session_agree_prepare(tdt_session *session, tdt_error *error) {
+tdt_status tdt__session_talk_begin(tdt_session *session, tdt_error *error) {
+  tdt__talk *talk = &session->talk;
   if (is_alone(session)) {
     return TDT_OK;
   }
-  size_t n = 1; /* the flag */
-  for (size_t i = 0; i < session->sites.n; i++) {
-    const tdt__site *site = session->sites.items[i];
-    n += tdt__site_open(site) ? site->n_trials : 0;
+  while (!tdt__rounds_enter(session->group.rounds, TDT__SLICE_S)) {
+    tdt_status status = session->poll == NULL ? TDT_OK : session->poll(session->user, error);
+    if (status != TDT_OK) {
+      return status;
+    }
   }
-  if (n <= session->wire_capacity) {
-    return TDT_OK;
-  }
-  double *wire = n <= SIZE_MAX / sizeof *wire ? realloc(session->wire, n * sizeof *wire) : NULL;
-  if (wire == NULL) {
-    return tdt__fail_memory(error);
-  }
-  session->wire = wire;
-  session->wire_capacity = n;
+  tdt__talk_begin(talk, &session->group);
+  talk->log = &session->log;
+  talk->who = session->who;
+  talk->timeout_s = session->rank_timeout_s;
+  talk->user = session->user;
+  talk->poll = session->poll;
   return TDT_OK;
 }
 
-static void set_dropped(tdt_session *session, const double *wire) {
+void tdt__session_talk_end(tdt_session *session, tdt_status status, const tdt_error *told) {
+  if (is_alone(session)) {
+    return;
+  }
+  if (status != TDT_OK) {
+    tdt__talk_leave(&session->talk, tdt_error_text(told));
+  }
+  tdt__rounds_leave(session->group.rounds);
+}
+
+void tdt__session_talk_goes_on(tdt_session *session) {
+  (void)snprintf(session->who, sizeof session->who, "%.128s, pass %lu", session->name,
+                 session->n_passes);
+}
+
+void tdt__session_talk_is_over(tdt_session *session) {
+  session->talk.over = true;
+}
+
+/* -- where a rank stands -------------------------------------------------------------------------
+ */
+
+/* The texts of what must be equal on all ranks. One that found no memory is NULL. */
+typedef struct standing {
+  char *plan;
+  char *kernels;
+  char *candidates;
+  char *launches;
+  char *winners;
+} standing;
+
+static char *describe_plan(const tdt_session *session) {
+  const tdt_plan *plan = &session->plan;
+  tdt__text text = TDT__TEXT_INIT;
+  tdt__text_format(&text, "%u warm-ups, %u timed runs, statistic %d, %u idle passes",
+                   plan->n_warmup, plan->n_repeat, (int)plan->statistic, session->n_idle_passes);
+  return tdt__text_take(&text);
+}
+
+static void add_name(tdt__text *text, const tdt__site *site) {
+  tdt__text_add(text, site->kernel);
+  tdt__text_add(text, " ");
+  tdt__text_add(text, site->key);
+}
+
+static void add_candidates(tdt__text *text, const tdt__site *site) {
+  tdt__text_format(text, "%zu of %s (%016llx)", site->n_trials, site->kernel,
+                   (unsigned long long)site->configs_hash);
+}
+
+static void add_slots(tdt__text *text, const tdt__site *site) {
+  tdt__text_add(text, site->kernel);
+  if (site->step.kind == TDT__STEP_DONE) {
+    tdt__text_add(text, " is through");
+    return;
+  }
+  tdt__text_format(text, " is at candidate %zu, %u of %u %s", site->step.candidate, site->n_used,
+                   site->step.n_runs,
+                   site->step.kind == TDT__STEP_WARMUP ? "warm-ups" : "timed runs");
+}
+
+/* One piece for each open site. */
+static char *describe_open(const tdt_session *session,
+                           void (*add)(tdt__text *text, const tdt__site *site)) {
+  const char *separator = "";
+  tdt__text text = TDT__TEXT_INIT;
+  for (size_t i = 0; i < session->sites.n; i++) {
+    const tdt__site *site = session->sites.items[i];
+    if (tdt__site_open(site)) {
+      tdt__text_add(&text, separator);
+      add(&text, site);
+      separator = ", ";
+    }
+  }
+  if (separator[0] == '\0') {
+    tdt__text_add(&text, "none");
+  }
+  return tdt__text_take(&text);
+}
+
+/* What was decided in this run, and by which times. */
+static char *describe_winners(const tdt_session *session) {
+  uint64_t hash = 0;
+  tdt__text text = TDT__TEXT_INIT;
+  for (size_t i = session->n_known; i < session->sites.n; i++) {
+    const tdt__site *site = session->sites.items[i];
+    const double time_ms = tdt__site_open(site) ? 0.0 : site->trials[site->winner].timing.time_ms;
+    const uint64_t parts[] = {hash, site->name_hash, (uint64_t)site->winner,
+                              tdt__hash(&time_ms, sizeof time_ms)};
+    hash = tdt__hash(parts, sizeof parts);
+  }
+  tdt__text_format(&text, "of %zu kernels and keys (%016llx)", session->sites.n - session->n_known,
+                   (unsigned long long)hash);
+  return tdt__text_take(&text);
+}
+
+static bool standing_open(standing *made, const tdt_session *session) {
+  *made = (standing){
+      .plan = describe_plan(session),
+      .kernels = describe_open(session, add_name),
+      .candidates = describe_open(session, add_candidates),
+      .launches = describe_open(session, add_slots),
+      .winners = describe_winners(session),
+  };
+  return made->plan != NULL && made->kernels != NULL && made->candidates != NULL &&
+         made->launches != NULL && made->winners != NULL;
+}
+
+static void standing_close(standing *made) {
+  free(made->plan);
+  free(made->kernels);
+  free(made->candidates);
+  free(made->launches);
+  free(made->winners);
+}
+
+/* -- failures ------------------------------------------------------------------------------------
+ */
+
+/* Candidates of open sites are numbered through, alike on all ranks once the sites are. */
+typedef tdt_status (*visit)(tdt_session *session, tdt__site *site, size_t candidate, size_t number,
+                            json_t *failed, tdt_error *error);
+
+static tdt_status visit_open(tdt_session *session, visit each, json_t *failed, tdt_error *error) {
+  tdt_status status = TDT_OK;
+  size_t number = 0;
   for (size_t i = 0; i < session->sites.n; i++) {
     tdt__site *site = session->sites.items[i];
     for (size_t at = 0; tdt__site_open(site) && at < site->n_trials; at++) {
-      site->trials[at].dropped = wire != NULL ? isinf(*wire++) : site->trials[at].failed_here;
+      status = status == TDT_OK ? each(session, site, at, number, failed, error) : status;
+      number++;
     }
-  }
-}
-
-tdt_status tdt__session_agree_failures(tdt_session *session, tdt_error *error) {
-  if (is_alone(session)) {
-    set_dropped(session, NULL);
-    return TDT_OK;
-  }
-  size_t n = 0;
-  for (size_t i = 0; i < session->sites.n; i++) {
-    const tdt__site *site = session->sites.items[i];
-    for (size_t at = 0; tdt__site_open(site) && at < site->n_trials; at++) {
-      session->wire[n++] = site->trials[at].failed_here ? (double)INFINITY : 0.0;
-    }
-  }
-  if (n == 0) {
-    return TDT_OK;
-  }
-  tdt_status status = tdt__call_max(&session->group, session->wire, n, error);
-  if (status == TDT_OK) {
-    set_dropped(session, session->wire);
   }
   return status;
 }
+
+static tdt_status list_failure(tdt_session *session, tdt__site *site, size_t candidate,
+                               size_t number, json_t *failed, tdt_error *error) {
+  const tdt__trial *trial = &site->trials[candidate];
+  (void)session;
+  if (!trial->failed_here || trial->dropped) {
+    return TDT_OK;
+  }
+  return tdt__failures_add(failed, number, trial->timing.error, error);
+}
+
+static tdt_status drop_failed(tdt_session *session, tdt__site *site, size_t candidate,
+                              size_t number, json_t *failed, tdt_error *error) {
+  tdt__trial *trial = &site->trials[candidate];
+  const char *reason = tdt__failures_reason(failed, number);
+  if (reason == NULL) {
+    return TDT_OK;
+  }
+  trial->dropped = true;
+  if (!trial->failed_here) {
+    tdt__session_log_dropped(session, site, candidate, reason);
+  }
+  return tdt__timing_set_failed(&trial->timing, reason, error);
+}
+
+static tdt_status drop_own(tdt_session *session, tdt__site *site, size_t candidate, size_t number,
+                           json_t *failed, tdt_error *error) {
+  (void)session;
+  (void)number;
+  (void)failed;
+  (void)error;
+  site->trials[candidate].dropped = site->trials[candidate].failed_here;
+  return TDT_OK;
+}
+
+/* -- the round after a pass ----------------------------------------------------------------------
+ */
+
+static tdt_status hold(tdt_session *session, const standing *made, json_t *mine, json_t **failed,
+                       tdt_error *error) {
+  char pass[32];
+  (void)snprintf(pass, sizeof pass, "%lu", session->n_passes);
+  const tdt__fact facts[] = {
+      {"pass", pass},
+      {"plan", made->plan},
+      {"kernels and keys being tuned", made->kernels},
+      {"candidates", made->candidates},
+      {"launches", made->launches},
+      {"winners", made->winners},
+  };
+  return tdt__failures_agree(&session->talk, "launches",
+                             &(tdt__facts){facts, sizeof facts / sizeof *facts}, mine,
+                             TDT__FAILED_ON_ANY, failed, error);
+}
+
+static tdt_status agree_with_others(tdt_session *session, tdt_error *error) {
+  standing made;
+  json_t *mine = json_object();
+  json_t *failed = NULL;
+  const bool opened = standing_open(&made, session) && mine != NULL;
+  tdt_status status = opened ? TDT_OK : tdt__fail_memory(error);
+  if (status == TDT_OK) {
+    status = visit_open(session, list_failure, mine, error);
+  }
+  if (status == TDT_OK) {
+    status = hold(session, &made, mine, &failed, error);
+  }
+  if (status == TDT_OK) {
+    status = visit_open(session, drop_failed, failed, error);
+  }
+  json_decref(failed);
+  json_decref(mine);
+  standing_close(&made);
+  return status;
+}
+
+tdt_status tdt__session_agree_pass(tdt_session *session, tdt_error *error) {
+  return is_alone(session) ? visit_open(session, drop_own, NULL, error)
+                           : agree_with_others(session, error);
+}
+
+/* -- times ---------------------------------------------------------------------------------------
+ */
 
 static bool is_through(const tdt__site *site) {
   return tdt__site_open(site) && tdt__site_through(site);
 }
 
-/* A rank that failed meanwhile may lack times; what it sends counts for nobody. */
-static size_t put_times(tdt_session *session) {
+static size_t count_through(const tdt_session *session) {
   size_t n = 0;
   for (size_t i = 0; i < session->sites.n; i++) {
     const tdt__site *site = session->sites.items[i];
-    for (size_t at = 0; is_through(site) && at < site->n_trials; at++) {
-      const tdt__trial *trial = &site->trials[at];
-      session->wire[n++] = trial->dropped ? (double)INFINITY : trial->timing.time_ms;
-    }
+    n += is_through(site) ? site->n_trials : 0;
   }
   return n;
 }
 
-static void take_times(tdt_session *session) {
-  const double *wire = session->wire;
+/* On the wire, and nowhere else, a candidate that failed is infinite. */
+static void put_times(const tdt_session *session, double *wire_ms) {
+  for (size_t i = 0; i < session->sites.n; i++) {
+    const tdt__site *site = session->sites.items[i];
+    for (size_t at = 0; is_through(site) && at < site->n_trials; at++) {
+      const tdt__trial *trial = &site->trials[at];
+      *wire_ms++ = trial->dropped ? (double)INFINITY : trial->timing.time_ms;
+    }
+  }
+}
+
+static void take_times(tdt_session *session, const double *wire_ms) {
   for (size_t i = 0; i < session->sites.n; i++) {
     tdt__site *site = session->sites.items[i];
-    for (size_t at = 0; is_through(site) && at < site->n_trials; at++, wire++) {
+    for (size_t at = 0; is_through(site) && at < site->n_trials; at++, wire_ms++) {
       if (!site->trials[at].dropped) {
-        site->trials[at].timing.time_ms = *wire;
+        site->trials[at].timing.time_ms = *wire_ms;
       }
     }
   }
 }
 
-tdt_status tdt__session_agree_times(tdt_session *session, tdt_status own, tdt_error *error) {
-  if (is_alone(session) || tdt__sites_count_open(&session->sites) == 0) {
-    return own;
+tdt_status tdt__session_agree_times(tdt_session *session, tdt_error *error) {
+  static const tdt__round all_measured = {.what = "comparing times"};
+  const size_t n = count_through(session);
+  if (is_alone(session) || n == 0) {
+    return TDT_OK;
   }
-  const size_t n = put_times(session);
-  session->wire[n] = raise_flag(session, own);
-  tdt_error told = TDT_ERROR_INIT;
-  tdt_status status =
-      tdt__call_max(&session->group, session->wire, n + 1, own == TDT_OK ? error : &told);
-  tdt_error_clear(&told);
-  if (own != TDT_OK || status != TDT_OK) {
-    return own != TDT_OK ? own : status;
+  double *wire_ms = calloc(n, sizeof *wire_ms);
+  if (wire_ms == NULL) {
+    return tdt__fail_memory(error);
   }
-  if (session->wire[n] > 0.0) {
-    return blame(session, session->wire[n], error);
+  put_times(session, wire_ms);
+  tdt_status status = tdt__round_hold(&session->talk, &all_measured, NULL, error);
+  if (status == TDT_OK) {
+    status = tdt__talk_max(&session->talk, "the greatest of the times", wire_ms, n, error);
   }
-  take_times(session);
-  return TDT_OK;
+  if (status == TDT_OK) {
+    take_times(session, wire_ms);
+  }
+  free(wire_ms);
+  return status;
 }

@@ -5,26 +5,30 @@
 #include "engine/session.h"
 
 /*
- * What ranks exchange between two passes: one check, and if any site is open one vector of failures
- * and one of times. Which exchanges there are, and how long, depends only on what the check
- * compared, so ranks cannot wait for one another in different ones. A rank that failed takes part
- * in the next exchange with a flag raised before it gives up. A process alone exchanges nothing.
+ * What ranks exchange between two passes: one round, in which they compare where they stand and
+ * tell what failed; and where tunings come to their end, one round more and one reduction for the
+ * times of all of those. A process alone exchanges nothing.
+ *
+ * All return what tdt__round_hold() does. A rank that fails by itself leaves the talk, and the
+ * others learn it from its note.
  */
 
-/* Room for all of it, so that nothing after the check needs memory. TDT_ENOMEM. */
-tdt_status tdt__session_agree_prepare(tdt_session *session, tdt_error *error);
+/* Begins and ends the session's part in the talk of its group; begin waits until no other tuning of
+ * this process is over the group. `status` is how the run went, *told why. */
+tdt_status tdt__session_talk_begin(tdt_session *session, tdt_error *error);
+void tdt__session_talk_end(tdt_session *session, tdt_status status, const tdt_error *told);
 
-/*
- * Whether all ranks got as far as this one and stand at the same slots of the same sites. `own` is
- * how it went here, and is returned if that is a failure (*error is left alone then). TDT_EGROUP
- * names the rank that failed or says what differs.
- */
-tdt_status tdt__session_agree_check(tdt_session *session, tdt_status own, tdt_error *error);
+/* Another pass begins. */
+void tdt__session_talk_goes_on(tdt_session *session);
 
-/* Sets `dropped` wherever a candidate of an open site failed on any rank. TDT_EGROUP. */
-tdt_status tdt__session_agree_failures(tdt_session *session, tdt_error *error);
+/* How it ends from here on is the same on all ranks. */
+void tdt__session_talk_is_over(tdt_session *session);
 
-/* Makes the times of sites that are through the greatest over all ranks. `own` as above. */
-tdt_status tdt__session_agree_times(tdt_session *session, tdt_status own, tdt_error *error);
+/* All ranks got as far as this one and stand at the same slots of the same sites. Sets `dropped`,
+ * and the reason, wherever a candidate of an open site failed on any rank. */
+tdt_status tdt__session_agree_pass(tdt_session *session, tdt_error *error);
+
+/* Makes the times of sites that are through the greatest over all ranks. */
+tdt_status tdt__session_agree_times(tdt_session *session, tdt_error *error);
 
 #endif

@@ -130,11 +130,12 @@ void tdt__session_log_run(const tdt_session *session, const tdt__run *run) {
   end(&made);
 }
 
-void tdt__session_log_dropped(const tdt_session *session, const tdt__site *site, size_t candidate) {
+void tdt__session_log_dropped(const tdt_session *session, const tdt__site *site, size_t candidate,
+                              const char *reason) {
   line made = begin(session, "dropped");
   add_site(&made, site);
   add_count(&made, "config", candidate);
-  add_text(&made, "error", "it failed on another rank");
+  add_text(&made, "error", reason);
   end(&made);
 }
 

@@ -73,20 +73,12 @@ static tdt_status count_idle(tdt_session *session, tdt_error *error) {
   if (stalled == NULL) {
     return TDT_OK;
   }
+  tdt__session_talk_is_over(session);
   return tdt__fail(error, TDT_ESTALLED,
                    "the outer function did not reach kernel %s, key %s, in %u passes in a row; it "
                    "did before, and candidate %zu of %zu is not measured yet",
                    stalled->kernel, stalled->key, session->n_idle_passes,
                    stalled->step.candidate + 1, stalled->n_trials);
-}
-
-static void log_dropped(const tdt_session *session, const tdt__site *site) {
-  for (size_t i = 0; i < site->n_trials; i++) {
-    const tdt__trial *trial = &site->trials[i];
-    if (trial->dropped && trial->timing.outcome != TDT_OUTCOME_FAILED) {
-      tdt__session_log_dropped(session, site, i);
-    }
-  }
 }
 
 static tdt_status catch_up(const tdt_session *session, tdt__site *site, tdt_error *error) {
@@ -110,7 +102,6 @@ static tdt_status catch_up_all(tdt_session *session, tdt_error *error) {
       continue;
     }
     tdt__site_skip_dropped(site);
-    log_dropped(session, site);
     if (status == TDT_OK) {
       status = catch_up(session, site, error);
     }
@@ -143,17 +134,19 @@ static tdt_status decide(tdt_session *session, tdt_error *error) {
     tdt__site_decide(site, winner);
     tell_decided(session, site);
   }
-  return hopeless != NULL ? tdt__site_refuse(hopeless, error) : TDT_OK;
+  if (hopeless == NULL) {
+    return TDT_OK;
+  }
+  tdt__session_talk_is_over(session);
+  return tdt__site_refuse(hopeless, error);
 }
 
-/* Every rank comes here or none: what fails on one alone must reach the exchange of times. */
+/* A rank that fails by itself here is missed in the next round, where its note is. */
 static tdt_status settle(tdt_session *session, tdt_error *error) {
-  tdt_status status = tdt__session_agree_failures(session, error);
-  if (status != TDT_OK) {
-    return status;
+  tdt_status status = catch_up_all(session, error);
+  if (status == TDT_OK) {
+    status = tdt__session_agree_times(session, error);
   }
-  status = catch_up_all(session, error);
-  status = tdt__session_agree_times(session, status, error);
   return status == TDT_OK ? decide(session, error) : status;
 }
 
@@ -162,11 +155,10 @@ tdt_status tdt__session_close_pass(tdt_session *session, tdt_status outcome, tdt
   if (status == TDT_OK) {
     status = read_times(session, error);
   }
-  if (status == TDT_OK) {
-    status = tdt__session_agree_prepare(session, error);
-  }
   log_runs(session);
-  status = tdt__session_agree_check(session, status, error);
+  if (status == TDT_OK) {
+    status = tdt__session_agree_pass(session, error);
+  }
   if (status == TDT_OK) {
     status = count_idle(session, error);
   }

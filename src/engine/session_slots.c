@@ -55,21 +55,6 @@ bool tdt__site_through(const tdt__site *site) {
   return site->step.kind == TDT__STEP_DONE;
 }
 
-/* A candidate that was dropped is a failed one here as well, also where it could run. */
-static tdt_status mark_dropped(tdt__site *site, tdt_error *error) {
-  for (size_t i = 0; i < site->n_trials; i++) {
-    tdt__trial *trial = &site->trials[i];
-    if (trial->dropped && trial->timing.outcome != TDT_OUTCOME_FAILED) {
-      tdt_status status =
-          tdt__timing_set_failed(&trial->timing, "it failed on another rank", error);
-      if (status != TDT_OK) {
-        return status;
-      }
-    }
-  }
-  return TDT_OK;
-}
-
 static void clear_samples(tdt__trial *trial) {
   free(trial->samples_ms);
   trial->samples_ms = NULL;
@@ -100,10 +85,9 @@ static tdt_status give_samples(tdt__site *site, const tdt__step *step, size_t *t
 tdt_status tdt__site_catch_up(tdt__site *site, bool *more, size_t *timed, tdt_error *error) {
   *timed = TDT_NONE;
   *more = false;
-  tdt_status status = mark_dropped(site, error);
   const tdt__step step = tdt__schedule_next(site->schedule);
-  if (status != TDT_OK || step.kind == TDT__STEP_DONE) {
-    return status;
+  if (step.kind == TDT__STEP_DONE) {
+    return TDT_OK;
   }
   tdt__trial *trial = &site->trials[step.candidate];
   const bool at_hand = site->step.position == step.position && site->step.kind == step.kind;

@@ -16,6 +16,11 @@ typedef struct tdt__fact {
   const char *value;
 } tdt__fact;
 
+typedef struct tdt__facts {
+  const tdt__fact *list;
+  size_t n;
+} tdt__facts;
+
 /* The message of one rank's part in a round: `at` says where it is, to be told to people. `data`
  * (NULL: none) is borrowed. NULL: out of memory. */
 json_t *tdt__facts_message(const char *at, const tdt__fact *facts, size_t n_facts,

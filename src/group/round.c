@@ -22,8 +22,8 @@ static json_t *write_message(const tdt__talk *talk, const tdt__round *round) {
   tdt__text_format(&at, "%s: %s", talk->who, round->what);
   char *where = tdt__text_take(&at);
   size_t n = 1;
-  for (size_t i = 0; i < round->n_facts && n < MOST_FACTS; i++) {
-    facts[n++] = round->facts[i];
+  for (size_t i = 0; i < round->facts.n && n < MOST_FACTS; i++) {
+    facts[n++] = round->facts.list[i];
   }
   json_t *message = where == NULL ? NULL : tdt__facts_message(where, facts, n, round->data);
   free(where);

@@ -12,9 +12,8 @@
  * answers all. It is also a barrier: no rank gets its answer before all have come.
  */
 typedef struct tdt__round {
-  const char *what; /* the ranks do in it, for messages: "check-in". Compared before all facts */
-  const tdt__fact *facts; /* that must be equal on all ranks */
-  size_t n_facts;
+  const char *what;   /* the ranks do in it, for messages: "check-in". Compared before all facts */
+  tdt__facts facts;   /* that must be equal on all ranks */
   const json_t *data; /* of this rank, may differ; NULL: none */
   /* On rank 0: makes the answer of what all ranks brought (data[rank], NULL: none). NULL: there is
    * no more to answer than that all have come. */
