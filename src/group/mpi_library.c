@@ -2,6 +2,7 @@
 #include "group/mpi_library.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ tdt__mpi_symbol tdt__mpi_find(void *library, const char *name) {
 /* The n-th loaded file whose name begins with "libmpi". */
 struct search {
   size_t n_to_skip;
-  char *path; /* NULL: there is none, or no memory */
+  char path[PATH_MAX]; /* "": there is none */
 };
 
 static int look_at(struct dl_phdr_info *info, size_t size, void *user) {
@@ -29,18 +30,15 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *user) {
   struct search *search = user;
   const char *slash = strrchr(info->dlpi_name, '/');
   const char *name = slash != NULL ? slash + 1 : info->dlpi_name;
-  if (strncmp(name, "libmpi", 6) != 0 || search->n_to_skip-- > 0) {
+  if (strncmp(name, "libmpi", 6) != 0 || strlen(info->dlpi_name) >= sizeof search->path) {
     return 0;
   }
-  search->path = strdup(info->dlpi_name);
+  if (search->n_to_skip > 0) {
+    search->n_to_skip--;
+    return 0;
+  }
+  strcpy(search->path, info->dlpi_name);
   return 1;
-}
-
-/* Nothing is opened while the loader walks its list: another thread may be inside dlopen(). */
-static char *loaded_path(size_t n) {
-  struct search search = {.n_to_skip = n};
-  (void)dl_iterate_phdr(look_at, &search);
-  return search.path;
 }
 
 /* NULL where it is no MPI. */
@@ -57,11 +55,12 @@ static void *open_loaded(const char *path) {
  * it has opened for itself, as an extension of an interpreter does. */
 static void *find_loaded(void) {
   void *library = open_loaded(NULL);
-  size_t n = 0;
-  char *path = NULL;
-  while (library == NULL && (path = loaded_path(n++)) != NULL) {
-    library = open_loaded(path);
-    free(path);
+  bool more = true;
+  for (size_t n = 0; library == NULL && more; n++) {
+    /* Nothing is opened while the loader walks its list: another thread may be inside dlopen(). */
+    struct search search = {.n_to_skip = n};
+    more = dl_iterate_phdr(look_at, &search) != 0;
+    library = more ? open_loaded(search.path) : NULL;
   }
   return library;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "group/note.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -24,6 +25,11 @@ char *tdt__note_write(const char *who, const char *reason) {
   free(why);
   free(whose);
   return text;
+}
+
+void tdt__note_write_plain(char note[TDT__NOTE_PLAIN_SIZE]) {
+  (void)snprintf(note, TDT__NOTE_PLAIN_SIZE, "{\"note\":\"out of memory\",\"time\":%lld}",
+                 (long long)time(NULL));
 }
 
 tdt_status tdt__note_post(const tdt_group *group, uint64_t round, const char *note,

@@ -13,6 +13,10 @@
 /* NULL: out of memory. free() it. */
 char *tdt__note_write(const char *who, const char *reason);
 
+/* One that needs no memory, for a rank that has none. */
+enum { TDT__NOTE_PLAIN_SIZE = 96 };
+void tdt__note_write_plain(char note[TDT__NOTE_PLAIN_SIZE]);
+
 tdt_status tdt__note_post(const tdt_group *group, uint64_t round, const char *note,
                           tdt_error *error);
 

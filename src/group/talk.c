@@ -38,11 +38,12 @@ tdt_status tdt__talk_fail(tdt__talk *talk, const char *text, tdt_error *error) {
 
 static tdt_status post_note(const tdt_group *group, uint64_t round, const char *who,
                             const char *reason, tdt_error *error) {
+  char plain[TDT__NOTE_PLAIN_SIZE];
   char *note = tdt__note_write(who, reason);
   if (note == NULL) {
-    return tdt__fail_memory(error);
+    tdt__note_write_plain(plain);
   }
-  tdt_status status = tdt__note_post(group, round, note, error);
+  tdt_status status = tdt__note_post(group, round, note != NULL ? note : plain, error);
   free(note);
   return status;
 }

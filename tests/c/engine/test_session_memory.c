@@ -98,6 +98,7 @@ static void ends(const rank *me) {
 /* Wherever one rank runs out of memory, no other waits for it for ever. */
 static void test_L03_R04_every_allocation_of_one_rank_fails(void **state) {
   (void)state;
+  long n_spoilt = 0;
   was_reached = true;
   for (fails_at = 1; was_reached; fails_at++) {
     void *made = NULL;
@@ -105,6 +106,7 @@ static void test_L03_R04_every_allocation_of_one_rank_fails(void **state) {
     world *w = made;
     for (unsigned i = 0; i < w->n; i++) {
       set_up(&w->ranks[i].s);
+      w->ranks[i].s.options.rank_timeout_s = 0.5;
       /* Made beforehand: a rank that has no session can tell nobody. */
       assert_int_equal(tdt_session_create(&w->ranks[i].s.options, &w->ranks[i].s.session, NULL),
                        TDT_OK);
@@ -112,10 +114,14 @@ static void test_L03_R04_every_allocation_of_one_rank_fails(void **state) {
       w->ranks[i].ends = ends;
     }
     world_run(w);
+    bool spoilt = false; /* the group: a reduction was never finished */
     if (w->ranks[1].status != TDT_OK) {
       assert_int_equal(w->ranks[1].status, TDT_ENOMEM);
       assert_int_equal(w->ranks[0].status, TDT_EGROUP);
-      assert_contains(tdt_error_text(&w->ranks[0].s.error), "rank 1 failed");
+      /* Where it failed in the reduction itself, only the deadline tells. */
+      const char *text = tdt_error_text(&w->ranks[0].s.error);
+      spoilt = strstr(text, "waited 0.5 s") != NULL;
+      assert_true(spoilt || strstr(text, "rank 1 gave up") != NULL);
     } else {
       assert_int_equal(w->ranks[0].status, TDT_OK);
     }
@@ -124,13 +130,17 @@ static void test_L03_R04_every_allocation_of_one_rank_fails(void **state) {
       w->ranks[i].ends = NULL;
       w->ranks[i].s.acts[1].from_pass = 1;
     }
-    world_run(w);
-    world_assert_all(w, TDT_OK);
-    world_assert_winners(w, 0, 2);
-    world_assert_winners(w, 1, 1);
+    if (!spoilt) {
+      world_run(w);
+      world_assert_all(w, TDT_OK);
+      world_assert_winners(w, 0, 2);
+      world_assert_winners(w, 1, 1);
+    }
+    n_spoilt += spoilt ? 1 : 0;
     (void)world_close(&made);
   }
   assert_true(fails_at > 20);
+  assert_true(n_spoilt < fails_at / 10);
 }
 
 int main(void) {
