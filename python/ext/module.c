@@ -4,6 +4,7 @@
 #include "autotuner_type.h"
 #include "contextual.h"
 #include "convert.h"
+#include "extent.h"
 #include "facts.h"
 #include "session.h"
 #include "state.h"
@@ -47,7 +48,8 @@ static int module_exec(PyObject *module) {
       return -1;
     }
   }
-  if (PyModule_AddFunctions(module, takeover_methods) < 0) {
+  if (PyModule_AddFunctions(module, takeover_methods) < 0 ||
+      PyModule_AddFunctions(module, extent_methods) < 0) {
     return -1;
   }
   return add_types(module, state);
