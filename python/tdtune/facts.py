@@ -99,4 +99,6 @@ def _toolkits() -> Iterator[tuple[str, str]]:
 
 
 def _json(facts: dict[str, Any]) -> str:
-    return json.dumps(facts, sort_keys=True)
+    # What json.dumps(facts, sort_keys=True) gives, without making an encoder for it.
+    fields = [f"{json.dumps(key)}: {json.dumps(facts[key])}" for key in sorted(facts)]
+    return "{" + ", ".join(fields) + "}"

@@ -4,7 +4,7 @@
 import functools
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from tdtune.values import type_name
 
@@ -36,11 +36,14 @@ def kernel_function(value: object) -> Callable[..., Any] | None:
 
 def next_layer(value: object) -> Callable[..., Any] | None:
     """Return what lies directly inside a callable; None for a plain function and all else."""
+    if type(value) is types.FunctionType:
+        wrapped = value.__dict__.get("__wrapped__")
+        return wrapped if callable(wrapped) else None
     if isinstance(value, functools.partial):
         return value.func
     if isinstance(value, types.MethodType):
         return value.__func__
-    if isinstance(value, (type, types.ModuleType)):
+    if isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType)):
         return None
     wrapped = _get(value, "__wrapped__")
     return wrapped if callable(wrapped) else kernel_function(value)
@@ -49,6 +52,8 @@ def next_layer(value: object) -> Callable[..., Any] | None:
 def layers(value: object) -> list[object]:
     """Return the callable and all that lies inside it, outermost first."""
     found = [value]
+    if type(value) is types.FunctionType and not value.__dict__:
+        return found
     while len(found) < _MAX_LAYERS:
         inner = next_layer(found[-1])
         if inner is None or any(inner is known for known in found):
@@ -72,16 +77,52 @@ def call_of(value: object) -> types.FunctionType | None:
     return call if isinstance(call, types.FunctionType) else None
 
 
+class About(NamedTuple):
+    """What a callable is and where it comes from.
+
+    Attributes
+    ----------
+    layers
+        The callable and all that lies inside it, outermost first.
+    module
+        The module that it (or a callable object's class) was defined in.
+    qualified
+        Its full name within the module.
+    dotted
+        Module and full name.
+    """
+
+    layers: list[object]
+    module: str
+    qualified: str
+    dotted: str
+
+
+def about(value: object) -> About:
+    """Return all about one callable; quicker than asking for one thing after the other."""
+    found = layers(value)
+    module, qualified = _module_of(found[-1]), _name_of(found[-1])
+    if isinstance(value, type):
+        return About(found, module, qualified, type_name(value))
+    return About(found, module, qualified, f"{module}.{qualified}" if module else qualified)
+
+
 def module_name(value: object) -> str:
     """Return the module that a callable (or a callable object's class) was defined in."""
-    innermost = layers(value)[-1]
+    return _module_of(layers(value)[-1])
+
+
+def _module_of(innermost: object) -> str:
     module = getattr(innermost, "__module__", None)
     return module if isinstance(module, str) else ""
 
 
 def qualified_name(value: object) -> str:
     """Return the full name of a callable within its module."""
-    innermost = layers(value)[-1]
+    return _name_of(layers(value)[-1])
+
+
+def _name_of(innermost: object) -> str:
     for name in ("__qualname__", "__name__"):
         found = getattr(innermost, name, None)
         if isinstance(found, str) and found:
@@ -97,7 +138,4 @@ def short_name(value: object) -> str:
 
 def dotted_name(value: object) -> str:
     """Return module and full name of a callable."""
-    if isinstance(value, type):
-        return type_name(value)
-    module = module_name(value)
-    return f"{module}.{qualified_name(value)}" if module else qualified_name(value)
+    return about(value).dotted

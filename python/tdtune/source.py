@@ -70,10 +70,11 @@ def identify(
     """
     walk = _Walk(fn)
     source = walk.digest()
+    about = walk.about(fn)
     return FunctionIdentity(
         layers.short_name(fn),
-        layers.module_name(fn),
-        layers.qualified_name(fn),
+        about.module,
+        about.qualified,
         source,
         "" if prune_fn is None else _prune_rule(prune_fn),
         walk.doubts[0] if walk.doubts else None,
@@ -114,10 +115,19 @@ class _Walk:
 
     def __init__(self, root: object) -> None:
         self.doubts: list[str] = []
-        self._package = _package(layers.module_name(root))
+        self._known: dict[int, layers.About] = {}  # by id of what it holds
+        self._package = _package(self.about(root).module)
         self._root = root
         self._seen: dict[int, object] = {}  # by id; holding them keeps ids from being used again
         self._pending: list[object] = []
+        self._form = TextForm()
+
+    def about(self, value: object) -> layers.About:
+        """Return all about one callable, which is found out once."""
+        known = self._known.get(id(value))
+        if known is None:
+            known = self._known[id(value)] = layers.about(value)
+        return known
 
     def digest(self) -> str:
         own = self._entry(self._root)
@@ -129,18 +139,17 @@ class _Walk:
 
     def _follow(self, value: object) -> str:
         """Note a function for a visit, if it is of the package; return "" (its name says it)."""
-        innermost = layers.layers(value)[-1]
-        if _package(layers.module_name(value)) == self._package and (
-            layers.call_of(innermost) is not None
-        ):
+        about = self.about(value)
+        if self._is_ours(about.module) and layers.call_of(about.layers[-1]) is not None:
             self._pending.append(value)
         return ""
 
     def _entry(self, value: object) -> str:
         """Return all that is to say about one callable, "" if that was said before."""
-        name = layers.dotted_name(value)
+        about = self.about(value)
+        name = about.dotted
         lines: list[str] = []
-        for layer in layers.layers(value):
+        for layer in about.layers:
             if id(layer) in self._seen:
                 break
             self._seen[id(layer)] = layer
@@ -161,7 +170,7 @@ class _Walk:
         if function is None:
             return [f"built-in {_version(layer)}"]
         lines = [] if kernel else [body_text(function)]
-        lines += self._outside(function, layers.dotted_name(function))
+        lines += self._outside(function, self.about(function).dotted)
         if layer is not function and not isinstance(layer, type):
             lines.append(self._describe(layer, f"the object {name}"))
         return lines
@@ -185,8 +194,10 @@ class _Walk:
     def _describe(self, value: object, what: str) -> str:
         if value is _MISSING:
             return "(not set)"
+        if type(value) in _CONSTANTS:
+            return self._form.plain(value)
         # Not kept: it refers back to this walk, which would keep all that it has seen alive.
-        walker = _SourceWalker(TextForm(), self._follow, "pass it as an argument instead", True)
+        walker = _SourceWalker(self._form, self._follow, "pass it as an argument instead", True)
         try:
             return walker.describe(value)
         except Undescribable as reason:
@@ -216,11 +227,11 @@ class _Walk:
         if isinstance(value, (types.ModuleType, types.BuiltinFunctionType)):
             return []
         followable = isinstance(value, (type, functools.partial)) or layers.is_function_like(value)
-        if not followable or not self._is_ours(layers.module_name(value)):
+        if not followable or not self._is_ours(self.about(value).module):
             return []
         if not isinstance(value, type):
             self._follow(value)
-        return [f"{name} -> {layers.dotted_name(value)}"]
+        return [f"{name} -> {self.about(value).dotted}"]
 
     def _is_ours(self, module: str) -> bool:
         return _package(module) == self._package

@@ -74,7 +74,8 @@ static void take_line(cpu_facts *facts, char *line) {
 void tdt__cpu_model(FILE *cpuinfo, char *model, size_t size) {
   cpu_facts facts = {0};
   char line[4096];
-  while (fgets(line, sizeof line, cpuinfo) != NULL) {
+  /* The kernel makes this file up while it is read, core by core: read no more than is needed. */
+  while (facts.model[0][0] == '\0' && fgets(line, sizeof line, cpuinfo) != NULL) {
     take_line(&facts, line);
   }
   model[0] = '\0';
