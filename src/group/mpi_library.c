@@ -37,7 +37,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *user) {
     search->n_to_skip--;
     return 0;
   }
-  strcpy(search->path, info->dlpi_name);
+  memcpy(search->path, info->dlpi_name, strlen(info->dlpi_name) + 1);
   return 1;
 }
 

@@ -9,7 +9,7 @@
 
 tdt_status tdt__mpi_start_max(const tdt__mpi_port *port, tdt__mpi_reduction *reduction,
                               const double *values, size_t n_values, tdt_error *error) {
-  if (reduction->values != NULL) {
+  if (reduction->values != NULL || reduction->failed) {
     return tdt__fail(error, TDT_EGROUP, "an earlier reduction over these ranks never finished");
   }
   if (n_values > INT_MAX) {
@@ -25,7 +25,10 @@ tdt_status tdt__mpi_start_max(const tdt__mpi_port *port, tdt__mpi_reduction *red
   *reduction = (tdt__mpi_reduction){.values = copy, .n_values = n_values};
   const int code =
       port->mpi.abi->iallreduce(&port->mpi, copy, (int)n_values, port->comm, &reduction->request);
-  reduction->failed = code != 0;
+  if (code != 0) {
+    free(copy); /* it was not begun */
+    *reduction = (tdt__mpi_reduction){.failed = true};
+  }
   return tdt__mpi_check(&port->mpi, "Iallreduce", code, error);
 }
 

@@ -8,7 +8,7 @@
 typedef struct tdt__mpi_reduction {
   double *values; /* owned, MPI reads and writes them; NULL: none was begun, or it is finished */
   size_t n_values;
-  bool failed; /* never to be finished */
+  bool failed; /* one was never finished and will not be */
   tdt__mpi_handle request;
 } tdt__mpi_reduction;
 
