@@ -100,6 +100,17 @@ static void test_messages_of_any_size(void **state) {
   }
 }
 
+static void test_pieces_are_full(void **state) {
+  (void)state;
+  const size_t room = TDT__PIECE_ROOM;
+  assert_int_equal(tdt__piece_count(0), 1);
+  assert_int_equal(tdt__piece_count(1), 1);
+  assert_int_equal(tdt__piece_count(room), 1);
+  assert_int_equal(tdt__piece_count(room + 1), 2);
+  assert_int_equal(tdt__piece_count(2 * room), 2);
+  assert_int_equal(tdt__piece_count(2 * room + 1), 3);
+}
+
 static void test_nothing_has_come_yet(void **state) {
   const board_world *world = *state;
   assert_false(took(world, 1, 0, 1, ""));
@@ -171,6 +182,7 @@ static void test_an_answer_stays_while_somebody_may_need_it(void **state) {
   assert_takes(world, 1, 1, 0, "first answer");
   post(world, 2, 1, "two");
   assert_takes(world, 2, 0, 1, "two");
+  assert_takes(world, 2, 0, 1, "two"); /* counts once */
   post(world, 2, 0, "note");
   assert_takes(world, 1, 2, 0, "first answer");
   post(world, 2, 2, "two");
@@ -233,11 +245,24 @@ static void test_a_hint(void **state) {
   assert_takes(world, 1, 1, 0, "answer");
   assert_takes(world, 1, 2, 0, "answer");
   assert_int_equal(board_count(world->at).n_alive, 1);
+  assert_int_equal(board_count(world->at).n_drops, WORLD); /* two messages and the hint */
   /* Also where rank 0 gives up after it. */
   post(world, 2 | HINT, 0, "waiting");
   post(world, 2, 0, "note");
   assert_false(took(world, 2 | HINT, 1, 0, ""));
   assert_takes(world, 2, 1, 0, "note");
+}
+
+static void test_a_large_hint(void **state) {
+  const board_world *world = *state;
+  carry(world, 1 | HINT, 0, 1, 2 * MIB);
+  assert_int_equal(board_count(world->at).n_alive, 3);
+  whole_round(world, 1);
+  assert_int_equal(board_count(world->at).n_alive, 1);
+  /* Once gone, it is no more trouble. */
+  const size_t n_drops = board_count(world->at).n_drops;
+  whole_round(world, 2);
+  assert_int_equal(board_count(world->at).n_drops, n_drops + WORLD);
 }
 
 static void test_without_drop_keys_are_left(void **state) {
@@ -339,19 +364,52 @@ static void test_a_message_that_is_given_up(void **state) {
   tdt_message message = {0};
   assert_int_equal(zero.table->take(zero.self, 1, 1, 0.0, &message, NULL), TDT_OK);
   assert_null(message.bytes);
-  assert_int_equal(zero.table->post(zero.self, 1, "note", 4, NULL), TDT_OK);
-  way.n_open = 10;
-  post(world, 2, 1, "two");
+  /* A hint is no next round. */
+  assert_int_equal(zero.table->post(zero.self, 1 | HINT, "waiting", 7, NULL), TDT_OK);
+  way.n_open = 1;
+  assert_int_equal(zero.table->take(zero.self, 1, 1, 0.0, &message, NULL), TDT_OK);
+  way.n_open = 1;
+  assert_int_equal(zero.table->take(zero.self, 1, 1, 0.0, &message, NULL), TDT_OK);
+  assert_int_equal(message.size, 2 * MIB);
+  tdt__message_clear(&message);
+  assert_int_equal(one->table->post(one->self, 2, bytes, 2 * (size_t)MIB, NULL), TDT_OK);
+  way.n_open = 1;
   assert_int_equal(zero.table->take(zero.self, 2, 1, 0.0, &message, NULL), TDT_OK);
-  assert_string_equal(message.bytes, "two");
+  assert_null(message.bytes);
+  assert_int_equal(zero.table->post(zero.self, 2, "note", 4, NULL), TDT_OK);
+  way.n_open = 10;
+  post(world, 3, 1, "three");
+  assert_int_equal(zero.table->take(zero.self, 3, 1, 0.0, &message, NULL), TDT_OK);
+  assert_string_equal(message.bytes, "three");
   tdt__message_clear(&message);
   /* And in the middle of another when the group ends. */
-  assert_int_equal(one->table->post(one->self, 3, bytes, 2 * (size_t)MIB, NULL), TDT_OK);
+  assert_int_equal(one->table->post(one->self, 4, bytes, 2 * (size_t)MIB, NULL), TDT_OK);
   way.n_open = 1;
-  assert_int_equal(zero.table->take(zero.self, 3, 1, 0.0, &message, NULL), TDT_OK);
+  assert_int_equal(zero.table->take(zero.self, 4, 1, 0.0, &message, NULL), TDT_OK);
   assert_null(message.bytes);
   tdt_group_callback_destroy(&zero);
   free(bytes);
+}
+
+static void test_a_slice_is_waited_for(void **state) {
+  const board_world *world = *state;
+  const tdt_group *zero = &world->groups[0];
+  tdt_message message = {0};
+  board_delay(world->at, 1, 0.05);
+  post(world, 1, 1, "late");
+  assert_int_equal(zero->table->take(zero->self, 1, 1, 3600.0, &message, NULL), TDT_OK);
+  assert_string_equal(message.bytes, "late");
+  tdt__message_clear(&message);
+  /* Nobody waits for what is lost. */
+  board_delay(world->at, 2, -1.0);
+  post(world, 1, 2, "lost");
+  assert_int_equal(zero->table->take(zero->self, 1, 2, 0.01, &message, NULL), TDT_OK);
+  assert_null(message.bytes);
+  assert_int_equal(zero->table->take(zero->self, 1, 2, -1.0, &message, NULL), TDT_OK);
+  assert_null(message.bytes);
+  board_delay(world->at, 2, 0.0);
+  post(world, 2, 2, "there");
+  assert_takes(world, 2, 0, 2, "there");
 }
 
 static void test_half_a_message_is_none(void **state) {
@@ -429,6 +487,33 @@ static void test_a_value_of_somebody_else(void **state) {
   assert_foreign(world, 3, "\xff\xff\xff\xff\xff\xff\xff\xff", 8);
   assert_foreign(world, 4, "\x01\0\0\0\0\0\0\0", 8);
   assert_foreign(world, 5, "\x01\0\0\0\0\0\0\0ab", 10);
+  /* More than there are addresses. */
+  char *full = malloc(MIB);
+  assert_non_null(full);
+  memset(full, '\xff', MIB);
+  assert_foreign(world, 6, full, MIB);
+  free(full);
+}
+
+/* The second piece is one of another message, which has as many bytes in its second. */
+static void test_a_piece_of_another_message(void **state) {
+  const board_world *world = *state;
+  const tdt_group *one = &world->groups[1];
+  const tdt_group_callbacks other = board_callbacks(world->at, 2);
+  char *bytes = calloc(4, MIB);
+  assert_non_null(bytes);
+  board_fail(world->at, 1, BOARD_PUT, 2, TDT_EGROUP, NULL);
+  assert_int_equal(one->table->post(one->self, 1, bytes, 3 * (size_t)MIB, NULL), TDT_EGROUP);
+  bytes[2] = 0x20; /* 2 MiB in all */
+  assert_int_equal(other.put(other.user, "1/1/1", bytes, MIB, NULL), TDT_OK);
+  free(bytes);
+  tdt_error error = TDT_ERROR_INIT;
+  tdt_message message = {0};
+  const tdt_group *zero = &world->groups[0];
+  assert_int_equal(zero->table->take(zero->self, 1, 1, 0.0, &message, &error), TDT_EGROUP);
+  assert_contains(tdt_error_text(&error), "\"1/1/1\" holds something");
+  assert_null(message.bytes);
+  tdt_error_clear(&error);
 }
 
 /* Numbers and sizes that differ, for some milliseconds of work. */
@@ -496,10 +581,27 @@ static void test_calls_grow_with_the_ranks(void **state) {
   }
 }
 
+static tdt_status no_start(void *user, const double *values, size_t n, tdt_error *error) {
+  (void)user;
+  (void)values;
+  return tdt_error_set(error, TDT_EGROUP, "%zu values to reduce with nobody", n);
+}
+
+static tdt_status no_wait(void *user, double slice_s, double *values, bool *done,
+                          tdt_error *error) {
+  (void)user;
+  (void)slice_s;
+  (void)values;
+  (void)done;
+  return tdt_error_set(error, TDT_EGROUP, "nobody to wait for");
+}
+
 static void test_one_rank_talks_to_nobody(void **state) {
   (void)state;
   board *at = board_create(1);
-  const tdt_group_callbacks callbacks = board_callbacks(at, 0);
+  tdt_group_callbacks callbacks = board_callbacks(at, 0);
+  callbacks.start_max = no_start;
+  callbacks.wait_max = no_wait;
   tdt_group group;
   assert_int_equal(tdt_group_callback_create(&callbacks, 0, 1, NULL, NULL, &group, NULL), TDT_OK);
   assert_int_equal(group.table->post(group.self, 1, "x", 1, NULL), TDT_OK);
@@ -546,14 +648,6 @@ static void assert_refused(const tdt_group_callbacks *callbacks, unsigned rank, 
   tdt_error_clear(&error);
 }
 
-static tdt_status some_start(void *user, const double *values, size_t n, tdt_error *error) {
-  (void)user;
-  (void)values;
-  (void)n;
-  (void)error;
-  return TDT_OK;
-}
-
 static void test_misuse(void **state) {
   const board_world *world = *state;
   tdt_group_rounds *rounds = world->groups[0].rounds;
@@ -569,8 +663,11 @@ static void test_misuse(void **state) {
   bad.get = NULL;
   assert_refused(&bad, 0, 2, rounds, "get is missing");
   bad = good;
-  bad.start_max = some_start;
+  bad.start_max = no_start;
   assert_refused(&bad, 0, 2, rounds, "wait_max is missing");
+  bad = good;
+  bad.wait_max = no_wait;
+  assert_refused(&bad, 0, 2, rounds, "start_max is missing");
   assert_refused(&good, 2, 2, rounds, "rank 2 is not below the number of ranks, 2");
   assert_refused(&good, 0, 0, rounds, "rank 0 is not below");
   assert_refused(&good, 0, 2, NULL, "tdt_group_rounds");
@@ -600,6 +697,7 @@ static void test_the_group_made(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       WORLD_TEST(test_messages_of_any_size),
+      cmocka_unit_test(test_pieces_are_full),
       WORLD_TEST(test_nothing_has_come_yet),
       WORLD_TEST(test_a_message_replaces_what_was_there),
       WORLD_TEST(test_a_rank_that_posts_ahead),
@@ -609,12 +707,15 @@ int main(void) {
       WORLD_TEST(test_large_messages_are_dropped_whole),
       WORLD_TEST(test_a_group_made_anew_drops_what_the_former_left),
       WORLD_TEST(test_a_hint),
+      WORLD_TEST(test_a_large_hint),
       WORLD_TEST(test_without_drop_keys_are_left),
       WORLD_TEST(test_pieces_that_come_one_by_one),
       WORLD_TEST(test_a_message_that_is_given_up),
+      WORLD_TEST(test_a_slice_is_waited_for),
       WORLD_TEST(test_half_a_message_is_none),
       WORLD_TEST(test_failures_are_passed_on),
       WORLD_TEST(test_a_value_of_somebody_else),
+      WORLD_TEST(test_a_piece_of_another_message),
       cmocka_unit_test(test_keys_stay_few_over_many_rounds),
       cmocka_unit_test(test_calls_grow_with_the_ranks),
       cmocka_unit_test(test_one_rank_talks_to_nobody),

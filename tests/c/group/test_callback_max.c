@@ -181,6 +181,23 @@ static void test_nobody_ends_before_the_last_has_begun(void **state) {
   assert_true(ended(world, 1, &value));
 }
 
+static void test_a_slice_is_waited_for(void **state) {
+  const board_world *world = *state;
+  for (unsigned rank = 0; rank < WORLD; rank++) {
+    const double mine = (double)rank;
+    board_delay(world->at, rank, 0.05);
+    assert_int_equal(start(world, rank, &mine, 1, NULL), TDT_OK);
+  }
+  for (unsigned rank = 0; rank < WORLD; rank++) {
+    const tdt_group *group = &world->groups[rank];
+    double most = 0.0;
+    bool done = false;
+    assert_int_equal(group->table->wait_max(group->self, 3600.0, &most, &done, NULL), TDT_OK);
+    assert_true(done);
+    assert_true(most == 2.0);
+  }
+}
+
 static void assert_never_finished(const board_world *world, unsigned rank) {
   tdt_error error = TDT_ERROR_INIT;
   double value = 1.0;
@@ -364,6 +381,7 @@ int main(void) {
       WORLD_TEST(test_one_after_another),
       WORLD_TEST(test_groups_made_anew_agree_on_the_keys),
       WORLD_TEST(test_nobody_ends_before_the_last_has_begun),
+      WORLD_TEST(test_a_slice_is_waited_for),
       WORLD_TEST(test_out_of_turn),
       WORLD_TEST(test_failures_are_passed_on),
       WORLD_TEST(test_different_numbers_of_values),

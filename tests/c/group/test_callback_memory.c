@@ -133,7 +133,29 @@ static void test_out_of_memory_anywhere(void **state) {
   assert_int_equal(memory_live(), before);
 }
 
+/* A message that never came whole is not kept for ever. */
+static void test_beginnings_are_let_go_with_their_round(void **state) {
+  (void)state;
+  board_world world;
+  assert_true(board_world_open(&world, 2));
+  const tdt_group *zero = &world.groups[0];
+  board_fail(world.at, 1, BOARD_PUT, 2, TDT_EGROUP, NULL);
+  assert_int_equal(post_large(&world, NULL), TDT_EGROUP);
+  const long before = memory_live();
+  tdt_message message = {0};
+  assert_int_equal(zero->table->take(zero->self, 1, 1, 0.0, &message, NULL), TDT_OK);
+  assert_null(message.bytes);
+  assert_true(memory_live() > before);
+  board_fail(world.at, 0, BOARD_PUT, 1, TDT_EGROUP, NULL);
+  assert_int_equal(answer(&world, NULL), TDT_EGROUP);
+  assert_int_equal(memory_live(), before);
+  board_world_close(&world);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_out_of_memory_anywhere)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_out_of_memory_anywhere),
+      cmocka_unit_test(test_beginnings_are_let_go_with_their_round),
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
