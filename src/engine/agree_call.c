@@ -145,16 +145,17 @@ static const char *text_of(const json_t *knowledge, const char *name) {
 }
 
 /* The rank by whose record all go: the lowest with an answer, else the lowest with a record. -1:
- * all know the same. */
+ * all know the same answer, whatever their records say besides, or the same record. */
 static int find_teacher(const tdt_group *group, const json_t *const *data) {
   int with_answer = -1;
   int with_record = -1;
+  const bool all_answer = answer_of(data[0]) >= 0;
   bool same = true;
   for (unsigned rank = group->n_ranks; rank-- > 0;) {
     with_answer = answer_of(data[rank]) >= 0 ? (int)rank : with_answer;
     with_record = text_of(data[rank], "record")[0] != '\0' ? (int)rank : with_record;
     same = same && answer_of(data[rank]) == answer_of(data[0]) &&
-           strcmp(text_of(data[rank], "record"), text_of(data[0], "record")) == 0;
+           (all_answer || strcmp(text_of(data[rank], "record"), text_of(data[0], "record")) == 0);
   }
   return same ? -1 : with_answer >= 0 ? with_answer : with_record;
 }

@@ -19,10 +19,14 @@ void tdt__warn_store(const tdt__call *call, const tdt_error *reason) {
   }
 }
 
-/* Whether this is the first warning of a kind about the call's record. */
+/* Whether this is the first warning of a kind about the call's record. A record that came from
+ * another rank is looked at once; who has no store has nowhere to remember that. */
 static bool first_time(const tdt__call *call, const char *kind) {
   char digest[TDT_DIGEST_SIZE];
   char what[TDT_DIGEST_SIZE + 32];
+  if (call->request.store == NULL) {
+    return true;
+  }
   tdt__identity_digest(&call->identity, digest);
   (void)snprintf(what, sizeof what, "%s %s", kind, digest);
   return tdt__store_first_time(call->request.store, what);
@@ -145,7 +149,7 @@ tdt_status tdt__lookup_adopt(const tdt__call *call, tdt_record *record, tdt__sla
 void tdt__lookup_tell(const tdt__call *call, size_t candidate) {
   const tdt_log *log = &call->request.log;
   char *path;
-  if (log->write == NULL || log->least > TDT_LOG_INFO ||
+  if (log->write == NULL || log->least > TDT_LOG_INFO || call->request.store == NULL ||
       tdt_store_path(call->request.store, &call->identity, &path, NULL) != TDT_OK) {
     return;
   }

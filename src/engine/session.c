@@ -148,7 +148,6 @@ tdt_status tdt_session_run(tdt_session *session, tdt_status (*outer)(void *user,
   tdt_error told = TDT_ERROR_INIT;
   session->running = true;
   session->n_passes = 0;
-  session->n_known = session->sites.n;
   tdt_status status = tdt__session_talk_begin(session, &told);
   if (status == TDT_OK) {
     status = run_passes(session, outer, user, &told);

@@ -52,7 +52,6 @@ struct tdt_session {
   tdt__talk talk; /* with the other ranks, in a run; nothing where there are none */
   double rank_timeout_s;
   tdt_status (*poll)(void *user, tdt_error *error);
-  size_t n_known; /* sites there were when this run began */
 };
 
 /* The pass is over, the outer function returned `outcome` (with *error, if it failed). What was

@@ -68,7 +68,6 @@ typedef struct standing {
   char *kernels;
   char *candidates;
   char *launches;
-  char *winners;
 } standing;
 
 static char *describe_plan(const tdt_session *session) {
@@ -120,32 +119,15 @@ static char *describe_open(const tdt_session *session,
   return tdt__text_take(&text);
 }
 
-/* What was decided in this run, and by which times. */
-static char *describe_winners(const tdt_session *session) {
-  uint64_t hash = 0;
-  tdt__text text = TDT__TEXT_INIT;
-  for (size_t i = session->n_known; i < session->sites.n; i++) {
-    const tdt__site *site = session->sites.items[i];
-    const double time_ms = tdt__site_open(site) ? 0.0 : site->trials[site->winner].timing.time_ms;
-    const uint64_t parts[] = {hash, site->name_hash, (uint64_t)site->winner,
-                              tdt__hash(&time_ms, sizeof time_ms)};
-    hash = tdt__hash(parts, sizeof parts);
-  }
-  tdt__text_format(&text, "of %zu kernels and keys (%016llx)", session->sites.n - session->n_known,
-                   (unsigned long long)hash);
-  return tdt__text_take(&text);
-}
-
 static bool standing_open(standing *made, const tdt_session *session) {
   *made = (standing){
       .plan = describe_plan(session),
       .kernels = describe_open(session, add_name),
       .candidates = describe_open(session, add_candidates),
       .launches = describe_open(session, add_slots),
-      .winners = describe_winners(session),
   };
   return made->plan != NULL && made->kernels != NULL && made->candidates != NULL &&
-         made->launches != NULL && made->winners != NULL;
+         made->launches != NULL;
 }
 
 static void standing_close(standing *made) {
@@ -153,7 +135,6 @@ static void standing_close(standing *made) {
   free(made->kernels);
   free(made->candidates);
   free(made->launches);
-  free(made->winners);
 }
 
 /* -- failures ------------------------------------------------------------------------------------
@@ -223,7 +204,6 @@ static tdt_status hold(tdt_session *session, const standing *made, json_t *mine,
       {"kernels and keys being tuned", made->kernels},
       {"candidates", made->candidates},
       {"launches", made->launches},
-      {"winners", made->winners},
   };
   return tdt__failures_agree(&session->talk, "launches",
                              &(tdt__facts){facts, sizeof facts / sizeof *facts}, mine,
@@ -313,5 +293,48 @@ tdt_status tdt__session_agree_times(tdt_session *session, tdt_error *error) {
     take_times(session, wire_ms);
   }
   free(wire_ms);
+  return status;
+}
+
+/* Who wins, and by which times. NULL: out of memory. */
+static char *describe_winners(const tdt_session *session) {
+  uint64_t times = 0;
+  tdt__text text = TDT__TEXT_INIT;
+  for (size_t i = 0; i < session->sites.n; i++) {
+    const tdt__site *site = session->sites.items[i];
+    if (!is_through(site)) {
+      continue;
+    }
+    for (size_t at = 0; at < site->n_trials; at++) {
+      const tdt__trial *trial = &site->trials[at];
+      const double time_ms = trial->dropped ? (double)INFINITY : trial->timing.time_ms;
+      const uint64_t chain[] = {times, tdt__hash(&time_ms, sizeof time_ms)};
+      times = tdt__hash(chain, sizeof chain);
+    }
+    const size_t winner = tdt__site_fastest(site);
+    if (winner == TDT_NONE) {
+      tdt__text_add(&text, "none of ");
+    } else {
+      tdt__text_format(&text, "[%zu] of ", winner);
+    }
+    tdt__text_add(&text, site->kernel);
+    tdt__text_add(&text, ", ");
+  }
+  tdt__text_format(&text, "by times %016llx", (unsigned long long)times);
+  return tdt__text_take(&text);
+}
+
+tdt_status tdt__session_agree_winners(tdt_session *session, tdt_error *error) {
+  if (is_alone(session) || count_through(session) == 0) {
+    return TDT_OK;
+  }
+  char *winners = describe_winners(session);
+  if (winners == NULL) {
+    return tdt__fail_memory(error);
+  }
+  const tdt__fact fact = {"winners", winners};
+  const tdt__round round = {.what = "the winners", .facts = {&fact, 1}};
+  tdt_status status = tdt__round_hold(&session->talk, &round, NULL, error);
+  free(winners);
   return status;
 }

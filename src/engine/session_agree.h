@@ -6,8 +6,8 @@
 
 /*
  * What ranks exchange between two passes: one round, in which they compare where they stand and
- * tell what failed; and where tunings come to their end, one round more and one reduction for the
- * times of all of those. A process alone exchanges nothing.
+ * tell what failed; and where tunings come to their end, two rounds more and between them one
+ * reduction for the times of all of those. A process alone exchanges nothing.
  *
  * All return what tdt__round_hold() does. A rank that fails by itself leaves the talk, and the
  * others learn it from its note.
@@ -30,5 +30,9 @@ tdt_status tdt__session_agree_pass(tdt_session *session, tdt_error *error);
 
 /* Makes the times of sites that are through the greatest over all ranks. */
 tdt_status tdt__session_agree_times(tdt_session *session, tdt_error *error);
+
+/* Whether all ranks find the same winners by the same times. Before this nothing is decided: a rank
+ * that failed in the reduction must not be the only one that does not know. */
+tdt_status tdt__session_agree_winners(tdt_session *session, tdt_error *error);
 
 #endif

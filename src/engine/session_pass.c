@@ -147,6 +147,9 @@ static tdt_status settle(tdt_session *session, tdt_error *error) {
   if (status == TDT_OK) {
     status = tdt__session_agree_times(session, error);
   }
+  if (status == TDT_OK) {
+    status = tdt__session_agree_winners(session, error);
+  }
   return status == TDT_OK ? decide(session, error) : status;
 }
 
