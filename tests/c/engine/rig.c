@@ -63,8 +63,7 @@ static tdt_status capturing(void *self, bool *is_capturing, tdt_error *error) {
   return TDT_OK;
 }
 
-static tdt_status launch(void *user, size_t candidate, tdt_error *error) {
-  rig *r = user;
+tdt_status rig_launch(rig *r, size_t candidate, tdt_error *error) {
   rig_candidate *c = &r->candidates[candidate];
   assert_true(r->n_launched < N_OF(r->order));
   r->order[r->n_launched++] = candidate;
@@ -80,6 +79,10 @@ static tdt_status launch(void *user, size_t candidate, tdt_error *error) {
     return c->fails[0] != '\0' ? tdt_error_set(error, status, "%s", c->fails) : status;
   }
   return TDT_OK;
+}
+
+static tdt_status launch(void *user, size_t candidate, tdt_error *error) {
+  return rig_launch(user, candidate, error);
 }
 
 static tdt_status prune(void *user, size_t candidate, bool *keep, tdt_error *error) {

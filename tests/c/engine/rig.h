@@ -80,6 +80,8 @@ tdt_choice rig_resolve(rig *r, const char *key);
 /* Resolves `key`, which must fail so; the text is borrowed until the next call. */
 const char *rig_fail(rig *r, const char *key, tdt_status expected);
 void rig_reset_counters(rig *r);
+/* What the script says of one run of a candidate. */
+tdt_status rig_launch(rig *r, size_t candidate, tdt_error *error);
 
 /* The stored record of `key`; NULL if there is none. */
 tdt_record *rig_record(rig *r, const char *key);
