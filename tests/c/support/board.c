@@ -33,7 +33,6 @@ typedef struct fault {
 /* A rank, as its callbacks know it. */
 typedef struct seat {
   board *at;
-  unsigned rank;
   double delay_s;
   fault faults[BOARD_N_VERBS];
 } seat;
@@ -41,7 +40,6 @@ typedef struct seat {
 struct board {
   pthread_mutex_t mutex;
   bucket buckets[N_BUCKETS];
-  unsigned n_ranks;
   board_counts counts;
   seat *seats;
 };
@@ -205,11 +203,9 @@ board *board_create(unsigned n_ranks) {
     free(seats);
     return NULL;
   }
-  made->n_ranks = n_ranks;
   made->seats = seats;
   for (unsigned i = 0; i < n_ranks; i++) {
     seats[i].at = made;
-    seats[i].rank = i;
   }
   pthread_condattr_t monotonic;
   (void)pthread_condattr_init(&monotonic);
