@@ -6,7 +6,9 @@
 #include "group/callback.h"
 #include "group/message.h"
 
-enum { MIB = 1 << 20, WORLD = 3 };
+enum { WORLD = 3 };
+
+#define MIB ((size_t)1 << 20)
 
 static const uint64_t HINT = UINT64_C(1) << 63;
 
@@ -204,7 +206,7 @@ static void test_large_messages_are_dropped_whole(void **state) {
   const tdt_group *one = &world->groups[1];
   char *bytes = calloc(2, MIB);
   assert_non_null(bytes);
-  assert_int_equal(one->table->post(one->self, 2, bytes, 2 * (size_t)MIB, NULL), TDT_OK);
+  assert_int_equal(one->table->post(one->self, 2, bytes, 2 * MIB, NULL), TDT_OK);
   free(bytes);
   post(world, 2, 2, "two");
   post(world, 2, 0, "note");
@@ -320,11 +322,11 @@ static void test_pieces_that_come_one_by_one(void **state) {
   assert_int_equal(
       tdt_group_callback_create(&keeping, 0, WORLD, NULL, world->groups[0].rounds, &zero, NULL),
       TDT_OK);
-  const size_t size = 5 * (size_t)MIB;
+  const size_t size = 5 * MIB;
   char *bytes = malloc(size);
   assert_non_null(bytes);
   fill(bytes, size, 7);
-  assert_int_equal(zero.table->post(zero.self, 1 | HINT, bytes, 2 * (size_t)MIB, NULL), TDT_OK);
+  assert_int_equal(zero.table->post(zero.self, 1 | HINT, bytes, 2 * MIB, NULL), TDT_OK);
   assert_int_equal(zero.table->post(zero.self, 1, bytes, size, NULL), TDT_OK);
   tdt_message message = {0};
   tdt_message hint = {0};
@@ -360,7 +362,7 @@ static void test_a_message_that_is_given_up(void **state) {
   const tdt_group *one = &world->groups[1];
   char *bytes = calloc(2, MIB);
   assert_non_null(bytes);
-  assert_int_equal(one->table->post(one->self, 1, bytes, 2 * (size_t)MIB, NULL), TDT_OK);
+  assert_int_equal(one->table->post(one->self, 1, bytes, 2 * MIB, NULL), TDT_OK);
   tdt_message message = {0};
   assert_int_equal(zero.table->take(zero.self, 1, 1, 0.0, &message, NULL), TDT_OK);
   assert_null(message.bytes);
@@ -372,7 +374,7 @@ static void test_a_message_that_is_given_up(void **state) {
   assert_int_equal(zero.table->take(zero.self, 1, 1, 0.0, &message, NULL), TDT_OK);
   assert_int_equal(message.size, 2 * MIB);
   tdt__message_clear(&message);
-  assert_int_equal(one->table->post(one->self, 2, bytes, 2 * (size_t)MIB, NULL), TDT_OK);
+  assert_int_equal(one->table->post(one->self, 2, bytes, 2 * MIB, NULL), TDT_OK);
   way.n_open = 1;
   assert_int_equal(zero.table->take(zero.self, 2, 1, 0.0, &message, NULL), TDT_OK);
   assert_null(message.bytes);
@@ -383,7 +385,7 @@ static void test_a_message_that_is_given_up(void **state) {
   assert_string_equal(message.bytes, "three");
   tdt__message_clear(&message);
   /* And in the middle of another when the group ends. */
-  assert_int_equal(one->table->post(one->self, 4, bytes, 2 * (size_t)MIB, NULL), TDT_OK);
+  assert_int_equal(one->table->post(one->self, 4, bytes, 2 * MIB, NULL), TDT_OK);
   way.n_open = 1;
   assert_int_equal(zero.table->take(zero.self, 4, 1, 0.0, &message, NULL), TDT_OK);
   assert_null(message.bytes);
@@ -419,7 +421,7 @@ static void test_half_a_message_is_none(void **state) {
   assert_non_null(bytes);
   tdt_error error = TDT_ERROR_INIT;
   board_fail(world->at, 1, BOARD_PUT, 3, TDT_EGROUP, "the store is full");
-  assert_int_equal(one->table->post(one->self, 1, bytes, 3 * (size_t)MIB, &error), TDT_EGROUP);
+  assert_int_equal(one->table->post(one->self, 1, bytes, 3 * MIB, &error), TDT_EGROUP);
   assert_string_equal(tdt_error_text(&error), "the store is full");
   tdt_error_clear(&error);
   board_fail(world->at, 1, BOARD_PUT, 1, TDT_OK, NULL);
@@ -503,7 +505,7 @@ static void test_a_piece_of_another_message(void **state) {
   char *bytes = calloc(4, MIB);
   assert_non_null(bytes);
   board_fail(world->at, 1, BOARD_PUT, 2, TDT_EGROUP, NULL);
-  assert_int_equal(one->table->post(one->self, 1, bytes, 3 * (size_t)MIB, NULL), TDT_EGROUP);
+  assert_int_equal(one->table->post(one->self, 1, bytes, 3 * MIB, NULL), TDT_EGROUP);
   bytes[2] = 0x20; /* 2 MiB in all */
   assert_int_equal(other.put(other.user, "1/1/1", bytes, MIB, NULL), TDT_OK);
   free(bytes);
