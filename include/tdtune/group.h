@@ -111,7 +111,8 @@ typedef struct tdt_group_callbacks {
   /* Sets *message to the bytes under `key`, if they are there within `slice_s` seconds. */
   tdt_status (*get)(void *user, const char *key, double slice_s, tdt_message *message,
                     tdt_error *error);
-  /* Removes a key that will not be read again, if it is there. NULL: keys are left behind. */
+  /* Removes a key that will not be read again, if it is there. A failure leaves it behind and is no
+   * failure of anything else. NULL: all keys are left behind. */
   tdt_status (*drop)(void *user, const char *key, tdt_error *error);
   /* As in tdt_group_table. Both NULL: values are reduced by way of the store. */
   tdt_status (*start_max)(void *user, const double *values, size_t n_values, tdt_error *error);

@@ -9,8 +9,8 @@
 #include "base/error.h"
 
 void tdt__callback_key(char key[TDT__PIECE_KEY], uint64_t round, unsigned sender) {
-  const bool hint = (round & TDT__CALLBACK_HINT) != 0;
-  (void)snprintf(key, TDT__PIECE_KEY, "%" PRIu64 "/%u%s", round & ~TDT__CALLBACK_HINT, sender,
+  const bool hint = (round & TDT__HINT_ROUND) != 0;
+  (void)snprintf(key, TDT__PIECE_KEY, "%" PRIu64 "/%u%s", round & ~TDT__HINT_ROUND, sender,
                  hint ? "/hint" : "");
 }
 
@@ -22,7 +22,7 @@ void tdt__callback_max_key(char key[TDT__PIECE_KEY], uint64_t round, unsigned in
 static tdt_status post(void *self, uint64_t round, const void *bytes, size_t size,
                        tdt_error *error) {
   tdt__callback_group *group = self;
-  const bool hint = (round & TDT__CALLBACK_HINT) != 0;
+  const bool hint = (round & TDT__HINT_ROUND) != 0;
   if (!hint) {
     group->round = round;
     group->max.n_begun = 0;
@@ -42,7 +42,8 @@ static tdt_status post(void *self, uint64_t round, const void *bytes, size_t siz
     group->litter.n_hint = n;
     return TDT_OK;
   }
-  return tdt__callback_clean(group, round, n, error);
+  (void)tdt__callback_clean(group, round, n, NULL); /* the answer is there, whatever is left over */
+  return TDT_OK;
 }
 
 static tdt_status take(void *self, uint64_t round, unsigned from, double slice_s,

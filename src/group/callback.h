@@ -3,6 +3,7 @@
 #define TDT_GROUP_CALLBACK_H
 
 #include "group/callback_pieces.h"
+#include "group/rounds.h"
 
 /*
  * A group over a key-value store. Keys:
@@ -38,8 +39,6 @@ typedef struct tdt__callback_max {
   size_t n_values;
   unsigned n_come; /* rank 0: values of this many ranks are in `values`, its own too */
 } tdt__callback_max;
-
-#define TDT__CALLBACK_HINT (UINT64_C(1) << 63)
 
 typedef struct tdt__callback_group {
   tdt__pieces pieces;

@@ -32,7 +32,7 @@ static tdt_status drop_message(const tdt__callback_group *group, uint64_t round,
 static tdt_status drop_hint(tdt__callback_group *group, uint64_t round, tdt_error *error) {
   const size_t n = group->litter.n_hint;
   group->litter.n_hint = 0;
-  return n == 0 ? TDT_OK : drop_message(group, round | TDT__CALLBACK_HINT, 0, n, error);
+  return n == 0 ? TDT_OK : drop_message(group, round | TDT__HINT_ROUND, 0, n, error);
 }
 
 /* All messages of a round; `taken` NULL: of any number of pieces. */

@@ -10,6 +10,7 @@
 #include "group/names.h"
 #include "group/note.h"
 #include "group/patience.h"
+#include "group/rounds.h"
 
 enum { MOST_SWEPT = 64 }; /* ranks that are looked at between two slices */
 

@@ -4,10 +4,6 @@
 
 #include "group/round.h"
 
-/* A hint for ranks that wait, about a round: whom rank 0 waits for. It is posted as if in this
- * round. */
-#define TDT__HINT_ROUND (UINT64_C(1) << 63)
-
 /* Rank 0's part in a round: it collects, compares and judges. */
 typedef struct tdt__lead {
   tdt__talk *talk;

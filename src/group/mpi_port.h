@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "group/mpi_library.h"
+#include "group/rounds.h"
 
 /* A communicator that is ours alone. */
 typedef struct tdt__mpi_port {
@@ -23,10 +24,9 @@ typedef struct tdt__mpi_port {
  */
 enum { TDT__MPI_TAG_MESSAGE = 0, TDT__MPI_TAG_HINT = 1 };
 enum { TDT__MPI_HEAD_SIZE = sizeof(uint64_t) };
-#define TDT__MPI_HINT (UINT64_C(1) << 63)
 
 static inline int tdt__mpi_tag(uint64_t round) {
-  return (round & TDT__MPI_HINT) != 0 ? TDT__MPI_TAG_HINT : TDT__MPI_TAG_MESSAGE;
+  return (round & TDT__HINT_ROUND) != 0 ? TDT__MPI_TAG_HINT : TDT__MPI_TAG_MESSAGE;
 }
 
 /*

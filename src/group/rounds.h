@@ -14,6 +14,10 @@
  * once or several times (a tuned function may call another), and let go as often.
  */
 
+/* A hint for ranks that wait, whom rank 0 waits for in a round, is posted as if in the round with
+ * this bit. */
+#define TDT__HINT_ROUND (UINT64_C(1) << 63)
+
 /* Has the floor if it is free or this thread's; waits at most `slice_s` for it. */
 bool tdt__rounds_enter(tdt_group_rounds *rounds, double slice_s);
 void tdt__rounds_leave(tdt_group_rounds *rounds);
