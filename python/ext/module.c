@@ -2,6 +2,7 @@
 #include "compat.h"
 
 #include "autotuner_type.h"
+#include "bytecode.h"
 #include "contextual.h"
 #include "convert.h"
 #include "extent.h"
@@ -49,6 +50,7 @@ static int module_exec(PyObject *module) {
     }
   }
   if (PyModule_AddFunctions(module, takeover_methods) < 0 ||
+      PyModule_AddFunctions(module, bytecode_methods) < 0 ||
       PyModule_AddFunctions(module, extent_methods) < 0) {
     return -1;
   }

@@ -7,6 +7,7 @@ which is quick, not from the metadata of installed packages.
 
 import functools
 import json
+import os
 import platform
 import sys
 from collections.abc import Iterator
@@ -21,7 +22,20 @@ _MODULES = ("torch", "torch_npu", "triton", "numpy")
 @functools.cache
 def host_hardware() -> str:
     """Return the facts about the processor."""
+    return _host_hardware(_n_cores())
+
+
+def _n_cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+@functools.lru_cache(maxsize=4)
+def _host_hardware(_n_cores: int) -> str:
     return _native.host_hardware()
+
+
+# Not in the first call: the kernel takes its time. Only the cores can change until then.
+_host_hardware(_n_cores())
 
 
 def accelerator_hardware(module: Any, kind: str, index: int) -> str:
