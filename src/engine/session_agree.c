@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "engine/failures.h"
 #include "engine/session_log.h"
+#include "engine/session_standing.h"
 #include "group/patience.h"
 #include "group/rounds.h"
 
@@ -57,84 +58,6 @@ void tdt__session_talk_goes_on(tdt_session *session) {
 
 void tdt__session_talk_is_over(tdt_session *session) {
   session->talk.over = true;
-}
-
-/* -- where a rank stands -------------------------------------------------------------------------
- */
-
-/* The texts of what must be equal on all ranks. One that found no memory is NULL. */
-typedef struct standing {
-  char *plan;
-  char *kernels;
-  char *candidates;
-  char *launches;
-} standing;
-
-static char *describe_plan(const tdt_session *session) {
-  const tdt_plan *plan = &session->plan;
-  tdt__text text = TDT__TEXT_INIT;
-  tdt__text_format(&text, "%u warm-ups, %u timed runs, statistic %d, %u idle passes",
-                   plan->n_warmup, plan->n_repeat, (int)plan->statistic, session->n_idle_passes);
-  return tdt__text_take(&text);
-}
-
-static void add_name(tdt__text *text, const tdt__site *site) {
-  tdt__text_add(text, site->kernel);
-  tdt__text_add(text, " ");
-  tdt__text_add(text, site->key);
-}
-
-static void add_candidates(tdt__text *text, const tdt__site *site) {
-  tdt__text_format(text, "%zu of %s (%016llx)", site->n_trials, site->kernel,
-                   (unsigned long long)site->configs_hash);
-}
-
-static void add_slots(tdt__text *text, const tdt__site *site) {
-  tdt__text_add(text, site->kernel);
-  if (site->step.kind == TDT__STEP_DONE) {
-    tdt__text_add(text, " is through");
-    return;
-  }
-  tdt__text_format(text, " is at candidate %zu, %u of %u %s", site->step.candidate, site->n_used,
-                   site->step.n_runs,
-                   site->step.kind == TDT__STEP_WARMUP ? "warm-ups" : "timed runs");
-}
-
-/* One piece for each open site. */
-static char *describe_open(const tdt_session *session,
-                           void (*add)(tdt__text *text, const tdt__site *site)) {
-  const char *separator = "";
-  tdt__text text = TDT__TEXT_INIT;
-  for (size_t i = 0; i < session->sites.n; i++) {
-    const tdt__site *site = session->sites.items[i];
-    if (tdt__site_open(site)) {
-      tdt__text_add(&text, separator);
-      add(&text, site);
-      separator = ", ";
-    }
-  }
-  if (separator[0] == '\0') {
-    tdt__text_add(&text, "none");
-  }
-  return tdt__text_take(&text);
-}
-
-static bool standing_open(standing *made, const tdt_session *session) {
-  *made = (standing){
-      .plan = describe_plan(session),
-      .kernels = describe_open(session, add_name),
-      .candidates = describe_open(session, add_candidates),
-      .launches = describe_open(session, add_slots),
-  };
-  return made->plan != NULL && made->kernels != NULL && made->candidates != NULL &&
-         made->launches != NULL;
-}
-
-static void standing_close(standing *made) {
-  free(made->plan);
-  free(made->kernels);
-  free(made->candidates);
-  free(made->launches);
 }
 
 /* -- failures ------------------------------------------------------------------------------------
@@ -194,8 +117,8 @@ static tdt_status drop_own(tdt_session *session, tdt__site *site, size_t candida
 /* -- the round after a pass ----------------------------------------------------------------------
  */
 
-static tdt_status hold(tdt_session *session, const standing *made, json_t *mine, json_t **failed,
-                       tdt_error *error) {
+static tdt_status hold(tdt_session *session, const tdt__standing *made, json_t *mine,
+                       json_t **failed, tdt_error *error) {
   char pass[32];
   (void)snprintf(pass, sizeof pass, "%lu", session->n_passes);
   const tdt__fact facts[] = {
@@ -211,10 +134,10 @@ static tdt_status hold(tdt_session *session, const standing *made, json_t *mine,
 }
 
 static tdt_status agree_with_others(tdt_session *session, tdt_error *error) {
-  standing made;
+  tdt__standing made;
   json_t *mine = json_object();
   json_t *failed = NULL;
-  const bool opened = standing_open(&made, session) && mine != NULL;
+  const bool opened = tdt__standing_open(&made, session) && mine != NULL;
   tdt_status status = opened ? TDT_OK : tdt__fail_memory(error);
   if (status == TDT_OK) {
     status = visit_open(session, list_failure, mine, error);
@@ -227,7 +150,7 @@ static tdt_status agree_with_others(tdt_session *session, tdt_error *error) {
   }
   json_decref(failed);
   json_decref(mine);
-  standing_close(&made);
+  tdt__standing_close(&made);
   return status;
 }
 

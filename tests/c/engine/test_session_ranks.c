@@ -206,10 +206,10 @@ static void test_R02_case_R5_different_kernels(void **state) {
   world *w = *state;
   world_add(w, "a", "", 2, (double[]){1, 2});
   w->ranks[1].s.acts[0].kernel = "b";
-  assert_refused(w, "being tuned: a  on rank 0; b  on rank 1");
+  assert_refused(w, "being tuned: a[] on rank 0; b[] on rank 1");
   w->ranks[1].s.acts[0].kernel = "a";
   w->ranks[1].s.acts[0].key = "k";
-  assert_refused(w, "being tuned: a  on rank 0; a k on rank 1");
+  assert_refused(w, "being tuned: a[] on rank 0; a[k] on rank 1");
   w->ranks[1].s.acts[0].key = "";
   world_run(w);
   world_assert_all(w, TDT_OK);
@@ -222,7 +222,7 @@ static void test_R02_kernels_in_another_order(void **state) {
   world_add(w, "b", "", 2, (double[]){1, 2});
   w->ranks[0].s.acts[0].kernel = "b";
   w->ranks[0].s.acts[1].kernel = "a";
-  assert_refused(w, "b , a  on rank 0; a , b  on rank 1");
+  assert_refused(w, "b[], a[] on rank 0; a[], b[] on rank 1");
 }
 
 static void test_R02_different_numbers_of_kernels(void **state) {
@@ -230,7 +230,7 @@ static void test_R02_different_numbers_of_kernels(void **state) {
   world_add(w, "a", "", 2, (double[]){1, 2});
   world_add(w, "b", "", 2, (double[]){1, 2});
   w->ranks[1].s.n_acts = 1;
-  assert_refused(w, "a , b  on rank 0; a  on rank 1");
+  assert_refused(w, "a[], b[] on rank 0; a[] on rank 1");
   w->ranks[1].s.n_acts = 2;
 }
 
@@ -264,7 +264,7 @@ static void test_R02_a_rank_that_knows_the_winner_already(void **state) {
   world_run(w);
   world_assert_all(w, TDT_EGROUP);
   assert_contains(tdt_error_text(&w->ranks[1].s.error),
-                  "being tuned: none on rank 0; a  on rank 1");
+                  "being tuned: none on rank 0; a[] on rank 1");
 }
 
 static void test_R04_an_outer_function_fails_on_one_rank(void **state) {
