@@ -13,6 +13,7 @@ import functools
 import io
 import marshal
 import os
+import re
 import tokenize
 import types
 from collections.abc import Callable, Iterator
@@ -28,6 +29,7 @@ Place = tuple[str, int]
 # What the future statements of a file change in all code of it (CO_FUTURE_... of CPython).
 _FUTURE = 0x1FE0000
 _HEADER_BYTES = 16
+_BLANK_LINES = re.compile(r"\n[ \t]+(?=\n)")
 
 
 class SourceFile(NamedTuple):
@@ -86,6 +88,8 @@ def same(one: types.CodeType, other: types.CodeType, code_text: CodeText) -> boo
 
 def dedented(text: str) -> str:
     """Return text without what all its lines begin with, as `textwrap.dedent` would."""
+    if text[:1] not in (" ", "\t"):
+        return _BLANK_LINES.sub("\n", text)
     lines = [line if line.strip(" \t") else "" for line in text.split("\n")]
     indents = [line[: len(line) - len(line.lstrip(" \t"))] for line in lines if line]
     n = len(os.path.commonprefix(indents))  # noqa: RUF071

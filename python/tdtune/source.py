@@ -221,11 +221,11 @@ class _Walk:
         return self._meaning(name, value)
 
     def _meaning(self, name: str, value: object) -> list[str]:
-        constant = _constant(value)
-        if constant is not _MISSING and not _is_dunder(name):
-            return [f"{name} = {self._describe(constant, f'the constant {name}')}"]
         if isinstance(value, (types.ModuleType, types.BuiltinFunctionType)):
             return []
+        constant = _MISSING if type(value) is types.FunctionType else _constant(value)
+        if constant is not _MISSING and not _is_dunder(name):
+            return [f"{name} = {self._describe(constant, f'the constant {name}')}"]
         followable = isinstance(value, (type, functools.partial)) or layers.is_function_like(value)
         if not followable or not self._is_ours(self.about(value).module):
             return []
