@@ -28,8 +28,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
-# Under ThreadSanitizer MPIs report lock orders of their own or crash, and valgrind would look at the
-# launcher, not at the ranks. There the MPI group is tested over a stand-in only (group-mpi).
+# Under ThreadSanitizer MPIs report lock orders of their own or crash, and valgrind would look at
+# the launcher, not at the ranks. There the MPI group is tested over a stand-in only (group-mpi).
 WITHOUT_MPI = "--no-suite=mpi"
 BIN = Path(sys.executable).parent
 
