@@ -29,7 +29,7 @@ Place = tuple[str, int]
 # What the future statements of a file change in all code of it (CO_FUTURE_... of CPython).
 _FUTURE = 0x1FE0000
 _HEADER_BYTES = 16
-_BLANK_LINES = re.compile(r"\n[ \t]+(?=\n)")
+_BLANK_LINES = re.compile(r"\n[ \t]+(?![^\n])")
 
 
 class SourceFile(NamedTuple):
