@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "engine/failures.h"
+#include "group/greatest.h"
 #include "group/round.h"
 
 /* -- the candidates ------------------------------------------------------------------------------
@@ -62,14 +63,14 @@ tdt_status tdt__agree_candidates(const tdt__call *call, const tdt__slate *slate,
  */
 
 /* One reason for each candidate that failed here; those of all ranks become the slate's. */
-static tdt_status share_failures(const tdt__call *call, const char *what,
+static tdt_status share_failures(const tdt__call *call, const char *what, const tdt__facts *facts,
                                  const char *const *reasons, tdt__failed_where where,
                                  tdt__slate *slate, tdt_error *error) {
   json_t *mine = NULL;
   json_t *all = NULL;
   tdt_status status = tdt__failures_list(reasons, slate->n, &mine, error);
   if (status == TDT_OK) {
-    status = tdt__failures_agree(call->talk, what, NULL, mine, where, &all, error);
+    status = tdt__failures_agree(call->talk, what, facts, mine, where, &all, error);
   }
   for (size_t i = 0; status == TDT_OK && i < slate->n; i++) {
     const char *reason = tdt__failures_reason(all, i);
@@ -84,7 +85,7 @@ static tdt_status share_failures(const tdt__call *call, const char *what,
 
 tdt_status tdt__agree_prepared(const tdt__call *call, const char *const *reasons, tdt__slate *slate,
                                tdt_error *error) {
-  return share_failures(call, "preparing", reasons, TDT__FAILED_ON_SOME, slate, error);
+  return share_failures(call, "preparing", NULL, reasons, TDT__FAILED_ON_SOME, slate, error);
 }
 
 /* What failed in this tuning here, failed for all. */
@@ -99,8 +100,10 @@ static tdt_status agree_measured(const tdt__call *call, tdt__slate *slate, tdt_e
       reasons[i] = timing->error != NULL ? timing->error : "";
     }
   }
-  tdt_status status =
-      share_failures(call, "comparing times", reasons, TDT__FAILED_ON_ANY, slate, error);
+  char begun[TDT__REDUCTIONS_SIZE];
+  const tdt__fact fact = tdt__greatest_fact(call->talk, begun);
+  tdt_status status = share_failures(call, "comparing times", &(tdt__facts){&fact, 1}, reasons,
+                                     TDT__FAILED_ON_ANY, slate, error);
   free((void *)reasons);
   return status;
 }
@@ -181,7 +184,7 @@ tdt_status tdt__agree_times(const tdt__call *call, tdt__slate *slate, tdt_error 
   tdt_status status = agree_measured(call, slate, error);
   if (status == TDT_OK) {
     put_times(slate, wire_ms);
-    status = tdt__talk_max(call->talk, "the greatest of the times", wire_ms, slate->n, error);
+    status = tdt__greatest_find(call->talk, "the greatest of the times", wire_ms, slate->n, error);
   }
   if (status == TDT_OK) {
     status = take_times(slate, wire_ms, error);

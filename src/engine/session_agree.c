@@ -11,6 +11,7 @@
 #include "engine/failures.h"
 #include "engine/session_log.h"
 #include "engine/session_standing.h"
+#include "group/greatest.h"
 #include "group/patience.h"
 #include "group/rounds.h"
 
@@ -198,7 +199,6 @@ static void take_times(tdt_session *session, const double *wire_ms) {
 }
 
 tdt_status tdt__session_agree_times(tdt_session *session, tdt_error *error) {
-  static const tdt__round all_measured = {.what = "comparing times"};
   const size_t n = count_through(session);
   if (is_alone(session) || n == 0) {
     return TDT_OK;
@@ -208,9 +208,12 @@ tdt_status tdt__session_agree_times(tdt_session *session, tdt_error *error) {
     return tdt__fail_memory(error);
   }
   put_times(session, wire_ms);
+  char begun[TDT__REDUCTIONS_SIZE];
+  const tdt__fact fact = tdt__greatest_fact(&session->talk, begun);
+  const tdt__round all_measured = {.what = "comparing times", .facts = {&fact, 1}};
   tdt_status status = tdt__round_hold(&session->talk, &all_measured, NULL, error);
   if (status == TDT_OK) {
-    status = tdt__talk_max(&session->talk, "the greatest of the times", wire_ms, n, error);
+    status = tdt__greatest_find(&session->talk, "the greatest of the times", wire_ms, n, error);
   }
   if (status == TDT_OK) {
     take_times(session, wire_ms);

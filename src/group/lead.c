@@ -74,9 +74,14 @@ static tdt_status keep(tdt__lead *lead, unsigned rank, json_t *message, tdt_erro
 static tdt_status fetch(tdt__lead *lead, unsigned rank, double slice_s, tdt_error *error) {
   const tdt_group *group = lead->talk->group;
   tdt_message message = {0};
+  tdt_error told = TDT_ERROR_INIT;
   json_t *object = NULL;
   tdt_status status =
-      group->table->take(group->self, lead->talk->round, rank, slice_s, &message, error);
+      group->table->take(group->self, lead->talk->round, rank, slice_s, &message, &told);
+  if (status != TDT_OK) {
+    status = tdt__talk_lost(lead->talk, lead->round->what, rank, status, &told, error);
+  }
+  tdt_error_clear(&told);
   if (status == TDT_OK && message.bytes != NULL) {
     status = tdt__message_read(&message, tdt__rank_number(group, rank), &object, error);
     if (status == TDT_OK) {

@@ -30,13 +30,18 @@ static json_t *write_message(const tdt__talk *talk, const tdt__round *round) {
   return message;
 }
 
-static tdt_status post(tdt__talk *talk, const json_t *message, tdt_error *error) {
+static tdt_status post(tdt__talk *talk, const char *what, const json_t *message, tdt_error *error) {
   const tdt_group *group = talk->group;
+  tdt_error told = TDT_ERROR_INIT;
   char *text = tdt__json_text(message);
   if (text == NULL) {
     return tdt__fail_memory(error);
   }
-  tdt_status status = group->table->post(group->self, talk->round, text, strlen(text), error);
+  tdt_status status = group->table->post(group->self, talk->round, text, strlen(text), &told);
+  if (status != TDT_OK) {
+    status = tdt__talk_lost(talk, what, 0, status, &told, error);
+  }
+  tdt_error_clear(&told);
   free(text);
   return status;
 }
@@ -87,7 +92,12 @@ static tdt_status hear(tdt__talk *talk, const char *what, uint64_t number, tdt_m
   tdt__patience_begin(&patience, talk, what);
   patience.timeout_s += TDT__SLICE_S + (talk->timeout_s < 50.0 ? 0.1 * talk->timeout_s : 5.0);
   for (;;) {
-    tdt_status status = group->table->take(group->self, number, 0, TDT__SLICE_S, message, error);
+    tdt_error told = TDT_ERROR_INIT;
+    tdt_status status = group->table->take(group->self, number, 0, TDT__SLICE_S, message, &told);
+    if (status != TDT_OK) {
+      status = tdt__talk_lost(talk, what, 0, status, &told, error);
+    }
+    tdt_error_clear(&told);
     if (status != TDT_OK || message->bytes != NULL) {
       return status;
     }
@@ -129,7 +139,7 @@ static tdt_status follow_once(tdt__talk *talk, const char *what, const json_t *m
   tdt_message message = {0};
   json_t *heard = NULL;
   talk->round = number;
-  tdt_status status = post(talk, mine, error);
+  tdt_status status = post(talk, what, mine, error);
   if (status != TDT_OK) {
     return status;
   }
@@ -158,7 +168,7 @@ static tdt_status announce(tdt__talk *talk, const tdt__lead *lead, tdt_error *er
   if (message == NULL) {
     return tdt__fail_memory(error);
   }
-  tdt_status status = post(talk, message, error);
+  tdt_status status = post(talk, lead->round->what, message, error);
   json_decref(message);
   return status;
 }

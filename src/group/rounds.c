@@ -14,6 +14,7 @@ struct tdt_group_rounds {
   unsigned depth;    /* how often the speaker has the floor */
   uint64_t n_rounds; /* this and the next are the speaker's */
   uint64_t n_failed;
+  tdt__reductions reductions;
 };
 
 /* The condition goes by the clock that nobody sets. */
@@ -113,4 +114,8 @@ void tdt__rounds_fail(tdt_group_rounds *rounds) {
 
 uint64_t tdt__rounds_n_failed(const tdt_group_rounds *rounds) {
   return rounds->n_failed;
+}
+
+tdt__reductions *tdt__rounds_reductions(tdt_group_rounds *rounds) {
+  return &rounds->reductions;
 }

@@ -30,4 +30,14 @@ uint64_t tdt__rounds_next(tdt_group_rounds *rounds);
 void tdt__rounds_fail(tdt_group_rounds *rounds);
 uint64_t tdt__rounds_n_failed(const tdt_group_rounds *rounds);
 
+/* This rank's part in the reductions over the group; see greatest.h. */
+typedef struct tdt__reductions {
+  uint64_t n_begun;
+  size_t n_left; /* values of the last one, if it may still come to its end */
+  bool lost;     /* the last one failed, and never will */
+} tdt__reductions;
+
+/* For who has the floor. */
+tdt__reductions *tdt__rounds_reductions(tdt_group_rounds *rounds);
+
 #endif

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "group/names.h"
 #include "group/note.h"
-#include "group/patience.h"
 #include "group/rounds.h"
 
 void tdt__talk_begin(tdt__talk *talk, const tdt_group *group) {
@@ -71,39 +71,17 @@ tdt_status tdt_group_withdraw(const tdt_group *group, const char *reason, tdt_er
   return status;
 }
 
-static tdt_status wait_max(tdt__talk *talk, const char *what, double *values, tdt_error *error) {
-  const tdt_group *group = talk->group;
-  tdt__patience patience;
-  bool done = false;
-  tdt__patience_begin(&patience, talk, what);
-  for (;;) {
-    tdt_status status = group->table->wait_max(group->self, TDT__SLICE_S, values, &done, error);
-    if (status != TDT_OK || done) {
-      return status;
-    }
-    status = tdt__patience_go_on(&patience, "one of the ranks", error);
-    if (status != TDT_OK) {
-      return status;
-    }
+tdt_status tdt__talk_lost(const tdt__talk *talk, const char *what, unsigned with, tdt_status status,
+                          const tdt_error *told, tdt_error *error) {
+  const char *reason = told->code != TDT_OK ? tdt_error_text(told) : tdt_status_text(status);
+  if (status != TDT_EGROUP) {
+    return tdt__fail(error, status, "%s", reason);
   }
-}
-
-tdt_status tdt__talk_max(tdt__talk *talk, const char *what, double *values, size_t n_values,
-                         tdt_error *error) {
-  const tdt_group *group = talk->group;
-  tdt_error told = TDT_ERROR_INIT;
-  tdt_status status = tdt__talk_check(talk, error);
-  if (status != TDT_OK) {
-    return status;
-  }
-  status = group->table->start_max(group->self, values, n_values, &told);
-  if (status == TDT_OK) {
-    status = wait_max(talk, what, values, &told);
-  }
-  if (status != TDT_OK) {
-    (void)tdt__fail(error, status, "%s: %s: %s", talk->who, what,
-                    told.code != TDT_OK ? tdt_error_text(&told) : tdt_status_text(status));
-  }
-  tdt_error_clear(&told);
-  return status;
+  const unsigned me = talk->group->rank;
+  const unsigned numbers[] = {tdt__rank_number(talk->group, me),
+                              tdt__rank_number(talk->group, with)};
+  return with == me ? tdt__fail(error, status, "%s: %s: rank %u lost touch with the others: %s",
+                                talk->who, what, numbers[0], reason)
+                    : tdt__fail(error, status, "%s: %s: rank %u lost touch with rank %u: %s",
+                                talk->who, what, numbers[0], numbers[1], reason);
 }

@@ -42,11 +42,9 @@ void tdt__talk_leave(tdt__talk *talk, const char *reason);
 /* The answer that all ranks have read ended it. Returns TDT_EGROUP with that text. */
 tdt_status tdt__talk_fail(tdt__talk *talk, const char *text, tdt_error *error);
 
-/*
- * The greatest of each value over all ranks, none of them NaN. To be called right after a round in
- * which every rank said that it will: nothing else makes sure that all come. TDT_EGROUP.
- */
-tdt_status tdt__talk_max(tdt__talk *talk, const char *what, double *values, size_t n_values,
-                         tdt_error *error);
+/* The group failed with `told` as this rank had to do with rank `with` (itself: all others).
+ * TDT_EGROUP gets to say where; other statuses are passed on. */
+tdt_status tdt__talk_lost(const tdt__talk *talk, const char *what, unsigned with, tdt_status status,
+                          const tdt_error *told, tdt_error *error);
 
 #endif

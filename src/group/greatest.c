@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "group/greatest.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "group/patience.h"
+#include "group/round.h"
+#include "group/rounds.h"
+
+/* -- before --------------------------------------------------------------------------------------
+ */
+
+/* Others may have begun meanwhile what this rank did not wait for. */
+static void finish_former(const tdt_group *group, tdt__reductions *mine) {
+  double *values = calloc(mine->n_left, sizeof *values);
+  bool done = false;
+  if (values == NULL) {
+    return;
+  }
+  if (group->table->wait_max(group->self, TDT__SLICE_S, values, &done, NULL) != TDT_OK) {
+    mine->lost = true;
+  }
+  if (done || mine->lost) {
+    mine->n_left = 0;
+  }
+  free(values);
+}
+
+tdt__fact tdt__greatest_fact(const tdt__talk *talk, char text[TDT__REDUCTIONS_SIZE]) {
+  tdt__reductions *mine = tdt__rounds_reductions(talk->group->rounds);
+  if (mine->n_left > 0) {
+    finish_former(talk->group, mine);
+  }
+  (void)snprintf(text, TDT__REDUCTIONS_SIZE, "%" PRIu64 "%s", mine->n_begun,
+                 mine->n_left > 0 ? ", the last one not finished"
+                 : mine->lost     ? ", the last one lost"
+                                  : "");
+  return (tdt__fact){"reductions begun over this process group", text};
+}
+
+/* -- the reduction -------------------------------------------------------------------------------
+ */
+
+/* One that the user stopped has begun all the same. */
+static tdt_status begin(tdt__talk *talk, const double *values, size_t n_values, tdt_error *told) {
+  const tdt_group *group = talk->group;
+  tdt__reductions *mine = tdt__rounds_reductions(group->rounds);
+  tdt_status status = group->table->start_max(group->self, values, n_values, told);
+  if (status == TDT_OK || status == TDT_ESTOPPED) {
+    *mine = (tdt__reductions){.n_begun = mine->n_begun + 1, .n_left = n_values};
+  }
+  return status;
+}
+
+static tdt_status end(tdt__talk *talk, const char *what, double *values, tdt_error *told) {
+  const tdt_group *group = talk->group;
+  tdt__reductions *mine = tdt__rounds_reductions(group->rounds);
+  tdt__patience patience;
+  bool done = false;
+  tdt__patience_begin(&patience, talk, what);
+  for (;;) {
+    tdt_status status = group->table->wait_max(group->self, TDT__SLICE_S, values, &done, told);
+    if (status != TDT_OK || done) {
+      mine->n_left = status == TDT_ESTOPPED ? mine->n_left : 0;
+      mine->lost = status != TDT_OK && status != TDT_ESTOPPED;
+      return status;
+    }
+    status = tdt__patience_go_on(&patience, "one of the ranks", told);
+    if (status != TDT_OK) {
+      return status;
+    }
+  }
+}
+
+/* -- after it failed -----------------------------------------------------------------------------
+ */
+
+static const char *reason_of(tdt_status status, const tdt_error *told) {
+  return told->code != TDT_OK ? tdt_error_text(told) : tdt_status_text(status);
+}
+
+/* Whoever is still there meets in one round more. Some find out a whole deadline after others. */
+static tdt_status hold_roll_call(tdt__talk *talk, const char *what, tdt_error *error) {
+  char step[96];
+  const double timeout_s = talk->timeout_s;
+  (void)snprintf(step, sizeof step, "%s could not be found", what);
+  const tdt__round round = {.what = step};
+  talk->timeout_s += timeout_s < 10.0 ? 0.5 * timeout_s : 5.0;
+  tdt_status status = tdt__round_hold(talk, &round, NULL, error);
+  talk->timeout_s = timeout_s;
+  return status;
+}
+
+/* Who took part in that round knows that it is over: no rank goes on from there. */
+static void end_talk(tdt__talk *talk) {
+  if (!talk->over && talk->round == 0) {
+    talk->over = true;
+    tdt__rounds_fail(talk->group->rounds);
+  }
+}
+
+/* The reduction failed here, for this reason. */
+static tdt_status find_missing(tdt__talk *talk, const char *what, const char *reason,
+                               tdt_error *error) {
+  tdt_error found = TDT_ERROR_INIT;
+  tdt_status status = hold_roll_call(talk, what, &found);
+  end_talk(talk);
+  if (status == TDT_OK) {
+    status = tdt__fail(error, TDT_EGROUP, "%s: %s: %s", talk->who, what, reason);
+  } else if (status == TDT_EGROUP) {
+    (void)tdt__fail(error, status, "%s (%s: %s)", tdt_error_text(&found), what, reason);
+  } else {
+    (void)tdt__fail(error, status, "%s", reason_of(status, &found));
+  }
+  tdt_error_clear(&found);
+  return status;
+}
+
+tdt_status tdt__greatest_find(tdt__talk *talk, const char *what, double *values, size_t n_values,
+                              tdt_error *error) {
+  tdt_error told = TDT_ERROR_INIT;
+  tdt_status status = tdt__talk_check(talk, error);
+  if (status != TDT_OK) {
+    return status;
+  }
+  status = begin(talk, values, n_values, &told);
+  if (status == TDT_OK) {
+    status = end(talk, what, values, &told);
+  }
+  if (status == TDT_EGROUP) {
+    status = find_missing(talk, what, reason_of(status, &told), error);
+  } else if (status != TDT_OK) {
+    (void)tdt__fail(error, status, "%s: %s: %s", talk->who, what, reason_of(status, &told));
+  }
+  tdt_error_clear(&told);
+  return status;
+}
