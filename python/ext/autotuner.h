@@ -5,6 +5,7 @@
 #include "compat.h"
 
 #include "candidates.h"
+#include "lane.h"
 #include "shape.h"
 #include "state.h"
 
@@ -16,7 +17,7 @@ typedef struct AutoTuner {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject *fn;
   PyObject *key_fn;
-  PyObject *front; /* see front.h */
+  Lane lane; /* of calls without autotune_pg */
   ShapeCache shapes;
   Candidates candidates;
   Py_ssize_t n_positional_free; /* positional arguments before one would land on a field */
@@ -31,8 +32,7 @@ typedef struct AutoTuner {
   ModuleState *state;
   tdt_plan plan;
   tdt_space *space;
-  tdt_tuner *engine;     /* made at the first miss, with `identity`; NULL before */
-  PyObject *identity;    /* what tdtune._cold.identify said */
+  PyObject *identity;    /* what tdtune._cold.identify said at the first miss; NULL before */
   PyObject *store_doubt; /* str: why the identity is uncertain and nothing is stored; or None */
   bool overwrite_told;
   bool doubt_told;

@@ -14,7 +14,6 @@ static int autotuner_traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(self->fn);
   Py_VISIT(self->key_fn);
-  Py_VISIT(self->front);
   Py_VISIT(self->config_space);
   Py_VISIT(self->prune_fn);
   Py_VISIT(self->on_progress);
@@ -22,20 +21,22 @@ static int autotuner_traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(self->identity);
   Py_VISIT(self->module);
   Py_VISIT(self->dict);
+  int stopped = lanes_traverse(&self->lane, visit, arg);
+  if (stopped != 0) {
+    return stopped;
+  }
   return candidates_traverse(&self->candidates, visit, arg);
 }
 
 /*
- * Whatever refers back to a tuner was changed after the tuner was made: its own two dicts, or an
+ * Whatever refers back to a tuner was changed after the tuner was made: its own dicts, or an
  * object of somebody else's, which can be cleared itself. So what a call relies on stays to the
  * end, and so does the module, whose context the engine borrows.
  */
 static int autotuner_clear(PyObject *object) {
   AutoTuner *self = (AutoTuner *)object;
   Py_CLEAR(self->dict);
-  if (self->front != NULL) {
-    PyDict_Clear(self->front);
-  }
+  lanes_forget(&self->lane);
   return 0;
 }
 
@@ -46,13 +47,12 @@ static void autotuner_dealloc(PyObject *object) {
   if (self->weakrefs != NULL) {
     PyObject_ClearWeakRefs(object);
   }
-  tdt_tuner_destroy(self->engine);
+  lanes_close(&self->lane);
   tdt_space_destroy(self->space);
   candidates_clear(&self->candidates);
   shape_cache_clear(&self->shapes);
   Py_CLEAR(self->fn);
   Py_CLEAR(self->key_fn);
-  Py_CLEAR(self->front);
   Py_CLEAR(self->config_space);
   Py_CLEAR(self->prune_fn);
   Py_CLEAR(self->on_progress);

@@ -200,6 +200,7 @@ void callbacks_install(tdt_request *request, Miss *miss) {
   request->log = (tdt_log){.write = on_log, .user = miss, .least = TDT_LOG_INFO};
   request->user = miss;
   request->device = &miss->place.device;
+  request->group = &miss->board.engine;
   request->launch = on_launch;
   request->prune = miss->tuner->prune_fn == Py_None ? NULL : on_prune;
   request->discard = on_discard;

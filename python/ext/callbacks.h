@@ -4,6 +4,7 @@
 
 #include "compat.h"
 
+#include "board.h"
 #include "call.h"
 #include "crossing.h"
 #include "place.h"
@@ -12,11 +13,13 @@
 typedef struct Miss {
   Crossing crossing;
   Place place;
-  AutoTuner *tuner; /* this and `call` are borrowed */
+  Board board;
+  AutoTuner *tuner; /* this and what follows is borrowed */
+  Lane *lane;
   const Call *call;
 } Miss;
 
-/* Puts device, callbacks, and `miss` as their first argument, into the request. */
+/* Puts device, group, callbacks, and `miss` as their first argument, into the request. */
 void callbacks_install(tdt_request *request, Miss *miss);
 
 #endif

@@ -126,8 +126,7 @@ static int set_up(AutoTuner *self, PyTypeObject *type, const Arguments *a) {
   }
   self->module = Py_NewRef(module);
   self->state = state_of(module);
-  self->front = PyDict_New();
-  if (self->front == NULL || state_load_cold(self->state) < 0) {
+  if (lane_init(&self->lane) < 0 || state_load_cold(self->state) < 0) {
     return -1;
   }
   if (set_plan(self, a) < 0 || draw_blueprint(self, a) < 0 || set_callables(self, a) < 0) {

@@ -27,33 +27,16 @@ const char *identity_prune_rule(const AutoTuner *self) {
   return field(self->identity, "prune_rule");
 }
 
-static tdt_tuner *create_engine(const AutoTuner *self, PyObject *identity) {
-  tdt_function function;
-  if (identity_function(identity, &function) < 0) {
-    return NULL;
-  }
-  tdt_tuner *engine = NULL;
-  tdt_error error = TDT_ERROR_INIT;
-  if (tdt_tuner_create(self->state->context, &function, self->space, &self->plan, &engine,
-                       &error) != TDT_OK) {
-    (void)raise_status(&error, NULL);
-  }
-  return engine;
-}
-
 static int create(AutoTuner *self) {
   PyObject *args[] = {self->fn, self->prune_fn};
   PyObject *identity = cold_call(self->state, COLD_IDENTIFY, args, 2);
   PyObject *doubt = identity == NULL ? NULL : PyObject_GetAttrString(identity, "uncertain");
-  tdt_tuner *engine = doubt == NULL ? NULL : create_engine(self, identity);
-  int done = engine == NULL ? -1 : 0;
-  if (engine != NULL && self->engine == NULL) { /* no other thread was faster meanwhile */
+  tdt_function function;
+  int done = doubt == NULL ? -1 : identity_function(identity, &function);
+  if (done == 0 && self->identity == NULL) { /* no other thread was faster meanwhile */
     self->identity = Py_NewRef(identity);
     self->store_doubt = Py_NewRef(doubt);
-    self->engine = engine;
-    engine = NULL;
   }
-  tdt_tuner_destroy(engine);
   Py_XDECREF(doubt);
   Py_XDECREF(identity);
   return done;
@@ -72,8 +55,24 @@ static int tell_doubt(AutoTuner *self, bool verbose) {
 }
 
 int identity_ensure(AutoTuner *self, bool verbose) {
-  if (self->engine == NULL && create(self) < 0) {
+  if (self->identity == NULL && create(self) < 0) {
     return -1;
   }
   return tell_doubt(self, verbose);
+}
+
+int identity_engine(AutoTuner *self, Lane *lane) {
+  if (lane->engine != NULL) {
+    return 0;
+  }
+  tdt_function function;
+  if (identity_function(self->identity, &function) < 0) {
+    return -1;
+  }
+  tdt_error error = TDT_ERROR_INIT;
+  if (tdt_tuner_create(self->state->context, &function, self->space, &self->plan, &lane->engine,
+                       &error) != TDT_OK) {
+    return raise_status(&error, NULL);
+  }
+  return 0;
 }

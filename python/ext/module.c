@@ -7,6 +7,7 @@
 #include "convert.h"
 #include "extent.h"
 #include "facts.h"
+#include "group.h"
 #include "session.h"
 #include "state.h"
 #include "takeover.h"
@@ -28,6 +29,9 @@ static int add_types(PyObject *module, ModuleState *state) {
   if (add_type(module, autotuner_type_create, &state->autotuner_type) < 0 ||
       add_type(module, contextual_type_create, &state->contextual_type) < 0 ||
       add_type(module, session_type_create, &state->session_type) < 0) {
+    return -1;
+  }
+  if (add_type(module, group_type_create, &state->group_type) < 0) {
     return -1;
   }
   return add_type(module, tunable_type_create, &state->tunable_type);
@@ -63,6 +67,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
   Py_VISIT(state->contextual_type);
   Py_VISIT(state->session_type);
   Py_VISIT(state->tunable_type);
+  Py_VISIT(state->group_type);
   Py_VISIT(state->stores);
   for (size_t i = 0; i < N_COLD; i++) {
     Py_VISIT(state->cold[i]);
@@ -80,6 +85,7 @@ static int module_clear(PyObject *module) {
   Py_CLEAR(state->contextual_type);
   Py_CLEAR(state->session_type);
   Py_CLEAR(state->tunable_type);
+  Py_CLEAR(state->group_type);
   Py_CLEAR(state->stores);
   for (size_t i = 0; i < N_CONTROLS; i++) {
     Py_CLEAR(state->controls[i]);

@@ -10,6 +10,7 @@
 #include "identify.h"
 #include "overwrite.h"
 #include "resolve.h"
+#include "withdraw.h"
 
 /* Everything that a miss needs besides the tuner; texts are borrowed from the objects. */
 typedef struct Needs {
@@ -81,12 +82,53 @@ static int fill_request(tdt_request *request, const AutoTuner *self, const Needs
   return request->prune_rule == NULL ? -1 : 0;
 }
 
+static int open_place(Miss *miss, const Needs *needs) {
+  PyObject *device = PyObject_GetAttrString(needs->situation, "place");
+  int done = device == NULL ? -1 : place_open(&miss->place, &miss->crossing, device);
+  Py_XDECREF(device);
+  return done;
+}
+
+static int open_board(Miss *miss, const Needs *needs) {
+  PyObject *group = PyObject_GetAttrString(needs->situation, "group");
+  int done = group == NULL
+                 ? -1
+                 : board_open(&miss->board, miss->tuner->state->group_type, &miss->crossing, group);
+  Py_XDECREF(group);
+  return done;
+}
+
+static int open_lane(Miss *miss) {
+  miss->lane = lane_make(&miss->tuner->lane, miss->call->pg);
+  return miss->lane == NULL ? -1 : identity_engine(miss->tuner, miss->lane);
+}
+
+/* All that comes before the engine. */
+static int miss_open(Miss *miss, Needs *needs, tdt_request *request, const char *key) {
+  AutoTuner *self = miss->tuner;
+  if (identity_ensure(self, miss->call->verbose) < 0 || needs_settings(needs) < 0 ||
+      needs_open(needs, self, miss->call) < 0 || fill_request(request, self, needs, key) < 0) {
+    return -1;
+  }
+  if (open_place(miss, needs) < 0 || open_board(miss, needs) < 0 || open_lane(miss) < 0) {
+    return -1;
+  }
+  callbacks_install(request, miss);
+  return 0;
+}
+
+static void miss_close(Miss *miss) {
+  board_close(&miss->board);
+  place_close(&miss->place);
+  crossing_clear(&miss->crossing);
+}
+
 /* Runs the engine, and turns its answer into Python's. */
 static int run_engine(Miss *miss, const tdt_request *request, tdt_choice *choice) {
   Crossing *crossing = &miss->crossing;
   tdt_error error = TDT_ERROR_INIT;
   crossing_leave(crossing);
-  tdt_status status = tdt_tuner_resolve(miss->tuner->engine, request, choice, &error);
+  tdt_status status = tdt_tuner_resolve(miss->lane->engine, request, choice, &error);
   crossing_enter(crossing);
   if (crossing->stop != NULL) {
     tdt_error_clear(&error);
@@ -101,46 +143,21 @@ static int run_engine(Miss *miss, const tdt_request *request, tdt_choice *choice
   return raise_status(&error, has_cause ? crossing->failure : NULL);
 }
 
-static int run_on(Miss *miss, PyObject *device, tdt_request *request, tdt_choice *choice) {
-  tdt_group group = tdt_group_self();
-  int done = place_open(&miss->place, &miss->crossing, device);
-  if (done == 0) {
-    request->group = &group;
-    callbacks_install(request, miss);
-    done = run_engine(miss, request, choice);
-  }
-  place_close(&miss->place);
-  return done;
-}
-
-static int run_with_needs(AutoTuner *self, const Call *call, const Needs *needs, const char *key,
-                          tdt_choice *choice) {
-  tdt_request request;
-  PyObject *device = NULL;
-  if (fill_request(&request, self, needs, key) < 0 ||
-      (device = PyObject_GetAttrString(needs->situation, "place")) == NULL) {
-    return -1;
-  }
+/* *lane becomes the one that it was asked for in. */
+static int resolve_text(AutoTuner *self, const Call *call, const char *key, Lane **lane,
+                        tdt_choice *choice) {
+  Needs needs = {0};
   Miss miss = {
       .crossing = {.has_lock = true, .handled = exception_handled()}, .tuner = self, .call = call};
-  int done = run_on(&miss, device, &request, choice);
-  crossing_clear(&miss.crossing);
-  Py_DECREF(device);
-  return done;
-}
-
-static int resolve_text(AutoTuner *self, const Call *call, const char *key, tdt_choice *choice) {
-  Needs needs = {0};
-  int done = identity_ensure(self, call->verbose);
-  if (done == 0) {
-    done = needs_settings(&needs);
+  tdt_request request;
+  int done = miss_open(&miss, &needs, &request, key);
+  if (done < 0) {
+    (void)withdraw_call(self, call);
+  } else {
+    done = run_engine(&miss, &request, choice);
   }
-  if (done == 0) {
-    done = needs_open(&needs, self, call);
-  }
-  if (done == 0) {
-    done = run_with_needs(self, call, &needs, key, choice);
-  }
+  *lane = miss.lane;
+  miss_close(&miss);
   needs_clear(&needs);
   return done;
 }
@@ -161,26 +178,28 @@ static int tell_hit(const AutoTuner *self, const char *key, size_t candidate) {
   return cold_emit(self->state, TDT_LOG_INFO, message, true);
 }
 
-static int choose(AutoTuner *self, const Call *call, const char *key, tdt_choice *choice) {
-  if (self->engine == NULL ||
-      !tdt_tuner_lookup(self->engine, key, strlen(key), &choice->candidate)) {
-    return resolve_text(self, call, key, choice);
+static int choose(AutoTuner *self, const Call *call, const char *key, Lane **lane,
+                  tdt_choice *choice) {
+  if (*lane == NULL || (*lane)->engine == NULL ||
+      !tdt_tuner_lookup((*lane)->engine, key, strlen(key), &choice->candidate)) {
+    return resolve_text(self, call, key, lane, choice);
   }
   choice->remembered = true;
   return call->verbose ? tell_hit(self, key, choice->candidate) : 0;
 }
 
-int resolve_key(AutoTuner *self, const Call *call, PyObject *key, size_t *candidate) {
+int resolve_key(AutoTuner *self, const Call *call, Lane *lane, PyObject *key, size_t *candidate) {
   PyObject *text = key_text(self, call, key);
-  if (text == NULL) {
-    return -1;
+  const char *utf8 = text == NULL ? NULL : text_from_str(text, "the description of a key");
+  if (utf8 == NULL) {
+    Py_XDECREF(text);
+    return withdraw_call(self, call);
   }
   tdt_choice choice = {0};
-  const char *utf8 = text_from_str(text, "the description of a key");
-  int done = utf8 == NULL ? -1 : choose(self, call, utf8, &choice);
+  int done = choose(self, call, utf8, &lane, &choice);
   Py_DECREF(text);
   if (done == 0 && choice.remembered && call->overwritten == NULL) {
-    done = front_add(self->state, self->front, key, choice.candidate);
+    done = front_add(self->state, lane->front, key, choice.candidate);
   }
   if (done < 0) {
     return -1;

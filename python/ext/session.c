@@ -8,12 +8,14 @@
 /* -- construction --------------------------------------------------------------------------------
  */
 
-static int make_engine(Session *self, const tdt_plan *plan) {
+static int create_engine(Session *self, const tdt_plan *plan, const tdt_settings *settings) {
   tdt_session_options options;
   tdt_session_options_init(&options);
   options.plan = plan;
   options.device = &self->place.device;
-  options.group = &self->group;
+  options.group = &self->board.engine;
+  options.rank_timeout_s = settings->rank_timeout_s;
+  options.poll = session_on_poll;
   options.log = (tdt_log){.write = session_on_log, .user = self, .least = TDT_LOG_INFO};
   options.user = self;
   options.decided = session_on_decided;
@@ -24,31 +26,37 @@ static int make_engine(Session *self, const tdt_plan *plan) {
   return 0;
 }
 
+static int make_engine(Session *self, const tdt_plan *plan) {
+  tdt_settings settings;
+  tdt_error error = TDT_ERROR_INIT;
+  if (tdt_settings_from_environment(&settings, &error) != TDT_OK) {
+    return raise_status(&error, NULL);
+  }
+  return create_engine(self, plan, &settings);
+}
+
+/* Where messages and marks come from. */
+static int open_both(Session *self, PyObject *place, PyObject *group) {
+  const ModuleState *state = PyType_GetModuleState(Py_TYPE(self));
+  if (state == NULL || board_open(&self->board, state->group_type, &self->crossing, group) < 0) {
+    return -1;
+  }
+  return place_open(&self->place, &self->crossing, place);
+}
+
 static int set_up(Session *self, PyObject *args, PyObject *kwargs) {
-  static char *names[] = {"place", "n_warmup", "n_repeat", "on_log", "on_decided",
-                          "rank",  "n_ranks",  "on_max",   NULL};
+  static char *names[] = {"place", "n_warmup", "n_repeat", "on_log", "on_decided", "group", NULL};
   PyObject *place = NULL;
   PyObject *on_log = NULL;
   PyObject *on_decided = NULL;
-  PyObject *on_max = Py_None;
-  unsigned rank = 0;
-  unsigned n_ranks = 1;
+  PyObject *group = Py_None;
   tdt_plan plan = {.size = sizeof plan, .name = "contextual"};
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O$IIOOIIO:Session", names, &place, &plan.n_warmup,
-                                   &plan.n_repeat, &on_log, &on_decided, &rank, &n_ranks,
-                                   &on_max)) {
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O$IIOOO:Session", names, &place, &plan.n_warmup,
+                                   &plan.n_repeat, &on_log, &on_decided, &group)) {
     return -1;
   }
   self->crossing.has_lock = true;
-  self->on_max = Py_NewRef(on_max);
-  if (tdt_group_rounds_create(&self->rounds, NULL) != TDT_OK) {
-    (void)PyErr_NoMemory();
-    return -1;
-  }
-  self->group = on_max == Py_None
-                    ? tdt_group_self()
-                    : (tdt_group){&session_group_table, self, rank, n_ranks, self->rounds, NULL};
-  if (place_open(&self->place, &self->crossing, place) < 0) {
+  if (open_both(self, place, group) < 0) {
     return -1;
   }
   self->on_log = Py_NewRef(on_log);
@@ -77,7 +85,6 @@ static int session_traverse(PyObject *object, visitproc visit, void *arg) {
   for (size_t i = 0; i < N_PLACE_METHODS; i++) {
     Py_VISIT(self->place.methods[i]);
   }
-  Py_VISIT(self->on_max);
   Py_VISIT(self->on_log);
   Py_VISIT(self->on_decided);
   Py_VISIT(self->outer);
@@ -89,7 +96,6 @@ static int session_traverse(PyObject *object, visitproc visit, void *arg) {
 static int session_clear(PyObject *object) {
   Session *self = (Session *)object;
   crossing_clear(&self->crossing);
-  Py_CLEAR(self->on_max);
   Py_CLEAR(self->on_log);
   Py_CLEAR(self->on_decided);
   Py_CLEAR(self->outer);
@@ -103,7 +109,7 @@ static void session_dealloc(PyObject *object) {
   PyTypeObject *type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
   tdt_session_destroy(self->engine);
-  tdt_group_rounds_destroy(self->rounds);
+  board_close(&self->board);
   place_close(&self->place);
   (void)session_clear(object);
   type->tp_free(self);
@@ -114,7 +120,7 @@ static void session_dealloc(PyObject *object) {
  */
 
 static bool has_cause(tdt_status status) {
-  return status == TDT_EFAILED || status == TDT_EDEVICE || status == TDT_EGROUP;
+  return status == TDT_EFAILED || status == TDT_EDEVICE;
 }
 
 /* The way from the engine back into Python. The outer function's own exception comes first, then
@@ -205,7 +211,7 @@ static PyMethodDef session_methods[] = {
 };
 
 PyDoc_STRVAR(session_doc, "Session(place, *, n_warmup, n_repeat, on_log, on_decided, "
-                          "rank=0, n_ranks=1, on_max=None)\n--\n\n"
+                          "group=None)\n--\n\n"
                           "Kernels tuned where an outer function launches them.");
 
 static PyType_Slot session_slots[] = {

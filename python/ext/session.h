@@ -6,6 +6,7 @@
 
 #include <tdtune/session.h>
 
+#include "board.h"
 #include "crossing.h"
 #include "place.h"
 #include "tunable.h"
@@ -19,11 +20,8 @@
 typedef struct Session {
   PyObject_HEAD Crossing crossing;
   Place place;
-  tdt_group group;
-  tdt_group_rounds *rounds;
-  size_t n_wire;
+  Board board;
   tdt_session *engine;
-  PyObject *on_max;     /* or None */
   PyObject *on_log;     /* takes a line */
   PyObject *on_decided; /* takes kernel, key, winner, candidates */
   PyObject *outer;      /* while it runs */
@@ -43,7 +41,7 @@ tdt_status session_on_before(void *user, size_t candidate, bool marked, tdt_erro
 tdt_status session_on_launch(void *user, size_t candidate, tdt_error *error);
 void session_on_log(void *user, tdt_log_level level, const char *message);
 void session_on_decided(void *user, const tdt_session_tuning *tuning);
-extern const tdt_group_table session_group_table;
+tdt_status session_on_poll(void *user, tdt_error *error);
 
 /* The type Session. */
 PyTypeObject *session_type_create(PyObject *module);

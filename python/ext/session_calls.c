@@ -19,8 +19,12 @@ tdt_status session_on_outer(void *user, tdt_error *error) {
   if (self->result != NULL) {
     return TDT_OK;
   }
+  bool is_failure = PyErr_ExceptionMatches(PyExc_Exception);
   PyObject *exception = exception_take();
   status = exception_to_error(exception, TDT_ESTOPPED, error);
+  if (!is_failure && self->crossing.stop == NULL) { /* it waits for nobody any more */
+    self->crossing.stop = Py_NewRef(exception);
+  }
   Py_XSETREF(self->raised, exception);
   return status;
 }
@@ -108,104 +112,15 @@ void session_on_decided(void *user, const tdt_session_tuning *tuning) {
                      (Py_ssize_t)tuning->winner, candidates_list(tuning)));
 }
 
-/* -- the ranks -----------------------------------------------------------------------------------
+/* -- waiting for other ranks ---------------------------------------------------------------------
  */
 
-static PyObject *floats(const double *values, size_t n) {
-  PyObject *list = PyList_New((Py_ssize_t)n);
-  for (size_t i = 0; list != NULL && i < n; i++) {
-    PyObject *value = PyFloat_FromDouble(values[i]);
-    if (value == NULL) {
-      Py_CLEAR(list);
-      break;
-    }
-    PyList_SET_ITEM(list, (Py_ssize_t)i, value);
-  }
-  return list;
-}
-
-static int read_floats(PyObject *answer, double *values, size_t n) {
-  if (!PyList_Check(answer) || (size_t)PyList_GET_SIZE(answer) != n) {
-    PyErr_Format(PyExc_TypeError, "the ranks' answer is no list of %zu numbers: %R", n, answer);
-    return -1;
-  }
-  for (size_t i = 0; i < n; i++) {
-    values[i] = PyFloat_AsDouble(PyList_GET_ITEM(answer, (Py_ssize_t)i));
-    if (values[i] == -1.0 && PyErr_Occurred()) {
-      return -1;
-    }
-  }
-  return 0;
-}
-
-static int ask_ranks(const Session *self, double *values, size_t n) {
-  PyObject *list = floats(values, n);
-  PyObject *answer = list == NULL ? NULL : PyObject_CallOneArg(self->on_max, list);
-  Py_XDECREF(list);
-  int done = answer == NULL ? -1 : read_floats(answer, values, n);
-  Py_XDECREF(answer);
-  return done;
-}
-
-/* A KeyboardInterrupt is not to wait for the other ranks. */
-static bool is_interrupted(const Session *self) {
-  return self->raised != NULL && !PyObject_TypeCheck(self->raised, (PyTypeObject *)PyExc_Exception);
-}
-
-static tdt_status on_start_max(void *user, const double *values, size_t n_values,
-                               tdt_error *error) {
+tdt_status session_on_poll(void *user, tdt_error *error) {
   Session *self = user;
-  (void)error;
-  (void)values;
-  self->n_wire = n_values;
-  return TDT_OK;
-}
-
-static tdt_status on_wait_max(void *user, double slice_s, double *values, bool *done,
-                              tdt_error *error) {
-  Session *self = user;
-  (void)slice_s;
   crossing_enter(&self->crossing);
-  if (is_interrupted(self) || self->crossing.stop != NULL) {
-    return tdt_error_set(error, TDT_EGROUP, "this rank was interrupted");
+  tdt_status status = crossing_stopped(&self->crossing, error);
+  if (status == TDT_OK && PyErr_CheckSignals() < 0) {
+    status = crossing_stop(&self->crossing, error);
   }
-  if (ask_ranks(self, values, self->n_wire) == 0) {
-    *done = true;
-    return TDT_OK;
-  }
-  tdt_status status = crossing_fail(&self->crossing, error);
-  if (status == TDT_ELAUNCH && error != NULL) {
-    error->code = TDT_EGROUP;
-  }
-  return status == TDT_ELAUNCH ? TDT_EGROUP : status;
+  return status;
 }
-
-static tdt_status on_post(void *self, uint64_t round, const void *bytes, size_t size,
-                          tdt_error *error) {
-  (void)self;
-  (void)round;
-  (void)bytes;
-  (void)size;
-  (void)error;
-  return TDT_OK;
-}
-
-static tdt_status on_take(void *self, uint64_t round, unsigned from, double slice_s,
-                          tdt_message *message, tdt_error *error) {
-  (void)self;
-  (void)round;
-  (void)from;
-  (void)slice_s;
-  (void)message;
-  return tdt_error_set(error, TDT_EGROUP, "not here");
-}
-
-const tdt_group_table session_group_table = {
-    .abi = TDT_GROUP_ABI,
-    .size = sizeof(tdt_group_table),
-    .name = "python",
-    .post = on_post,
-    .take = on_take,
-    .start_max = on_start_max,
-    .wait_max = on_wait_max,
-};

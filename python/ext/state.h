@@ -16,6 +16,7 @@
   X(DESCRIBE_KEY, describe_key)                                                                    \
   X(MAY_BE_COMPARED, may_be_compared)                                                              \
   X(SITUATION, situation)                                                                          \
+  X(RESOLVE_GROUP, resolve_group)                                                                  \
   X(EMIT, emit)                                                                                    \
   X(PROGRESS, progress)                                                                            \
   X(DEVICE_MEMORY_RELEASE, device_memory_release)                                                  \
@@ -52,6 +53,7 @@ typedef struct ModuleState {
   PyTypeObject *contextual_type;
   PyTypeObject *session_type;
   PyTypeObject *tunable_type;
+  PyTypeObject *group_type;
   tdt_context *context;
   PyObject *stores;               /* dict: folder -> capsule of its tdt_store */
   PyObject *controls[N_CONTROLS]; /* the names, interned */

@@ -6,6 +6,7 @@ Imported by the extension when the first function is decorated.
 
 from tdtune.contextual.run import contextual, contextual_name
 from tdtune.describe import describe_config, describe_key, may_be_compared
+from tdtune.groups import resolve as resolve_group
 from tdtune.messages import emit
 from tdtune.progress import progress
 from tdtune.signature import Blueprint, blueprint
@@ -26,5 +27,6 @@ __all__ = [
     "identify",
     "may_be_compared",
     "progress",
+    "resolve_group",
     "situation",
 ]

@@ -59,6 +59,17 @@ class Tunable:
 
     def __init__(self, kernel: str, key: str, configs: tuple[str, ...]) -> None: ...
 
+class Group:
+    """Ranks that tune together. A board, such as a `tdtune.torch_group.TorchGroup`, carries what
+    they say; how much it was is counted here.
+    """
+
+    rank: int
+    n_ranks: int
+
+    def __init__(self, board: object) -> None: ...
+    def withdraw(self, reason: str, /) -> None: ...
+
 class Session:
     """Kernels tuned where an outer function launches them."""
 
@@ -70,9 +81,7 @@ class Session:
         n_repeat: int,
         on_log: Callable[[str], object],
         on_decided: Callable[[str, str, int, list[Any]], object],
-        rank: int = 0,
-        n_ranks: int = 1,
-        on_max: Callable[[list[float]], list[float]] | None = None,
+        group: Group | None = None,
     ) -> None: ...
     def run(self, outer: Callable[[], Any], /) -> Any: ...
     def launch(self, tunable: Tunable, job: object, /) -> None: ...

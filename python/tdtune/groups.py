@@ -2,38 +2,43 @@
 """Which ranks a call is tuned with."""
 
 import sys
+import weakref
 from typing import Any
 
+from tdtune._native import Group
+from tdtune.torch_group import TorchGroup
 
-def resolve(pg: Any) -> tuple[int, int]:
-    """Return this process's rank, and the number of ranks, in the group that tunes together.
+# One for each process group, for as long as that lives: it counts what was said in it.
+_groups: "weakref.WeakKeyDictionary[Any, Group]" = weakref.WeakKeyDictionary()
+
+
+def resolve(pg: Any) -> Group | None:
+    """Return the ranks that tune together, or None for this process alone.
 
     Parameters
     ----------
     pg
         The group that the call names. None: the one that Triton-distributed has initialised, else
-        the default group of ``torch.distributed``, else this process alone.
+        the default group of ``torch.distributed``, else this process alone; as it is now.
 
     Raises
     ------
-    NotImplementedError
-        The group has more than one rank.
+    RuntimeError
+        The ranks of the group have no way to talk to one another.
     TypeError
         `pg` is no process group.
     """
-    group = pg if pg is not None else _triton_dist_world()
-    rank, n_ranks = _default_group() if group is None else _place_in(group)
-    if n_ranks > 1:
-        raise NotImplementedError(
-            f"tuning over several ranks is not in this version, and the group has {n_ranks}; "
-            "call with autotune=False, or with autotune_pg= a group of this rank alone"
-        )
-    return rank, n_ranks
+    if pg is None:
+        pg = _triton_dist_world()
+    if pg is None:
+        pg = _default_group()
+    return None if pg is None or _size(pg) == 1 else _group_of(pg)
 
 
-def _triton_dist_world() -> Any:
-    # tdtune's own package of that name has no `utils`; only Triton-distributed's has.
-    return getattr(sys.modules.get("triton_dist.utils"), "_TRITON_DIST_WORLD", None)
+def world() -> Group | None:
+    """Return all ranks of ``torch.distributed``, which is initialised; None if there is one."""
+    pg = _default_group()
+    return None if pg is None or _size(pg) == 1 else _group_of(pg)
 
 
 def distributed() -> Any:
@@ -44,16 +49,30 @@ def distributed() -> Any:
     return module
 
 
-def _default_group() -> tuple[int, int]:
+def _triton_dist_world() -> Any:
+    # tdtune's own package of that name has no `utils`; only Triton-distributed's has.
+    return getattr(sys.modules.get("triton_dist.utils"), "_TRITON_DIST_WORLD", None)
+
+
+def _default_group() -> Any:
     module = distributed()
-    return (0, 1) if module is None else (int(module.get_rank()), int(module.get_world_size()))
+    return None if module is None else module.group.WORLD
 
 
-def _place_in(group: Any) -> tuple[int, int]:
+def _size(pg: Any) -> int:
     try:
-        return int(group.rank()), int(group.size())
+        weakref.ref(pg)
+        pg.rank()
+        return int(pg.size())
     except (AttributeError, TypeError):
         raise TypeError(
             "autotune_pg must be a torch.distributed.ProcessGroup that this rank is part of, "
-            f"but is {group!r}"
+            f"but is {pg!r}"
         ) from None
+
+
+def _group_of(pg: Any) -> Group:
+    group = _groups.get(pg)
+    if group is None:  # of two threads here the first one's stays
+        group = _groups.setdefault(pg, Group(TorchGroup(pg)))
+    return group

@@ -6,6 +6,7 @@ import logging
 from typing import Any, NamedTuple
 
 from tdtune import devices, facts, groups
+from tdtune._native import Group
 from tdtune.devices import Place
 
 
@@ -18,15 +19,14 @@ class Situation(NamedTuple):
         The accelerator whose events are the clock; None for the host's clock.
     hardware, dependencies
         Texts of JSON objects.
-    rank, n_ranks
-        This process in the group that tunes together.
+    group
+        The ranks that tune together; None for this process alone.
     """
 
     place: Place | None
     hardware: str
     dependencies: str
-    rank: int
-    n_ranks: int
+    group: Group | None
 
 
 def situation(args: tuple[Any, ...], kwargs: dict[str, Any], pg: Any) -> Situation:
@@ -41,13 +41,13 @@ def situation(args: tuple[Any, ...], kwargs: dict[str, Any], pg: Any) -> Situati
 
     Raises
     ------
-    NotImplementedError, TypeError
+    RuntimeError, TypeError
         As `tdtune.groups.resolve`.
     """
-    rank, n_ranks = groups.resolve(pg)
+    group = groups.resolve(pg)
     place = devices.find_place(args, kwargs)
     hardware = facts.host_hardware() if place is None else place.hardware()
-    return Situation(place, hardware, facts.dependencies(), rank, n_ranks)
+    return Situation(place, hardware, facts.dependencies(), group)
 
 
 def device_memory_release(place: Place | None) -> None:

@@ -3,12 +3,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -17,76 +12,47 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("triton")
 
-from tdtune._native import Session
-from tdtune.contextual.ranks import _ordinals, _values
+import worlds
+from tdtune._native import Group, Session
 
-# Every rank runs this. RESULT is what it hands back; `follow` is the communication that an outer
-# function goes on to after its launch.
+# `follow` is the communication that an outer function goes on to after its launch.
 PRELUDE = """
-import json, os, sys
-sys.path.insert(0, os.environ["STAND_INS"])
-import torch, torch.distributed as dist
+import contextlib
 from contextual_stand_ins import *
 from triton_dist.autotuner import contextual_autotune
-rank, n_ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-dist.init_process_group("gloo", init_method="file://" + os.environ["MEETING"], rank=rank,
-                        world_size=n_ranks)
+meet()
 clock = Clock()
 n_passes = 0
-RESULT = {}
 def follow():
     global n_passes
     n_passes += 1
     total = torch.ones(1)
     dist.all_reduce(total)
     assert total.item() == n_ranks
-def error_of(call):
-    try:
-        return repr(call())
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
 tune = contextual_autotune(is_dist=True, n_repeat=3, n_warmup=2)
-with on_clock(clock), triton_as_before():
+stack = contextlib.ExitStack()
+stack.enter_context(on_clock(clock))
+stack.enter_context(triton_as_before())
 """
 
-END = """
+PART = """
+stack.close()
 RESULT["passes"] = n_passes
-print(json.dumps(RESULT), flush=True)
-dist.barrier()
-dist.destroy_process_group()
 """
 
 
 def run_ranks(n_ranks: int, folder: Path, code: str, **settings: str) -> list[dict[str, Any]]:
     """Run the code on every rank and return what each handed back."""
-    script = PRELUDE + textwrap.indent(textwrap.dedent(code), "    ") + END
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", script],
-            cwd=folder,
-            env={
-                **os.environ,
-                "STAND_INS": str(Path(__file__).parent),
-                "MEETING": str(folder / "meeting"),
-                "RANK": str(rank),
-                "WORLD_SIZE": str(n_ranks),
-                "OMP_NUM_THREADS": "1",
-                **settings,
-            },
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+    return worlds.results(
+        worlds.run_world(
+            n_ranks,
+            folder,
+            code,
+            before=PRELUDE,
+            part=PART + worlds.PART,
+            **settings,
         )
-        for rank in range(n_ranks)
-    ]
-    try:
-        outputs = [process.communicate(timeout=120) for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    for process, (_, errors) in zip(processes, outputs, strict=True):
-        assert process.returncode == 0, errors
-    return [json.loads(output) for output, _ in outputs]
+    )
 
 
 @pytest.mark.parametrize("n_ranks", [2, 3])
@@ -174,10 +140,10 @@ def test_C07_a_kernel_of_which_no_candidate_works_for_all(tmp_path: Path) -> Non
         RESULT["chosen"] = list(chosen(kernel).values())
         """,
     )
-    for rank, result in enumerate(results):
+    for result in results:
         assert result["error"].startswith("RuntimeError: cannot find valid config")
-        assert f"not on rank {rank}" in result["error"]
-        assert "failed on another rank" in result["error"]
+        assert "RuntimeError: not on rank 0" in result["error"]
+        assert "RuntimeError: not on rank 1" in result["error"]
         assert result["again"] == "None"
         assert result["chosen"] == [0]
     assert results[0]["passes"] == results[1]["passes"]
@@ -240,44 +206,49 @@ def test_C05_one_process_of_a_world_can_tune_alone(tmp_path: Path) -> None:
     assert [result["launched"] for result in results] == ["launched 0", "launched 1"]
 
 
-@pytest.mark.parametrize(
-    ("raised", "n_exchanges"), [(ValueError, 1), (KeyboardInterrupt, 0), (SystemExit, 0)]
-)
-def test_C11_an_interrupted_rank_waits_for_nobody(
-    raised: type[BaseException], n_exchanges: int
-) -> None:
-    exchanges: list[list[float]] = []
+class Board:
+    """Carries messages to ranks that never answer."""
 
-    def greatest(values: list[float]) -> list[float]:
-        exchanges.append(values)
-        return values
+    rank, n_ranks = 1, 2
 
+    def __init__(self) -> None:
+        self.numbers = [0, 1]
+        self.said: list[bytes] = []
+        self.asked: list[str] = []
+
+    def put(self, key: str, data: bytes) -> None:
+        self.said.append(data)
+
+    def get(self, key: str, slice_s: float) -> bytes | None:
+        self.asked.append(key)
+        return None
+
+    def drop(self, key: str) -> None:
+        pass
+
+    def start_max(self, values: list[float]) -> None:
+        self.asked.append("max")
+
+    def wait_max(self, slice_s: float) -> list[float] | None:
+        return None
+
+
+@pytest.mark.parametrize("raised", [ValueError, KeyboardInterrupt, SystemExit])
+def test_C11_a_rank_that_leaves_says_so_and_waits_for_nobody(raised: type[BaseException]) -> None:
     def outer() -> None:
-        raise raised
+        raise raised("over")
 
+    board = Board()
     session = Session(
         None,
         n_warmup=0,
         n_repeat=1,
         on_log=lambda line: None,
         on_decided=lambda *tuning: None,
-        rank=0,
-        n_ranks=2,
-        on_max=greatest,
+        group=Group(board),
     )
     with pytest.raises(raised):
         session.run(outer)
-    assert len(exchanges) == n_exchanges
-
-
-VALUES = [0.0, 1e-300, 0.1, 1.0, 3.5, 2.0**53, 1.7e308, math.inf]
-
-
-def test_C05_values_travel_bit_for_bit_and_in_their_order() -> None:
-    values = [*(-value for value in reversed(VALUES[1:])), *VALUES]
-    ordinals = _ordinals(values)
-    assert ordinals == sorted(ordinals)
-    assert len(set(ordinals)) == len(ordinals)
-    assert _values(ordinals) == values
-    assert math.isnan(_values(_ordinals([math.nan]))[0])
-    assert all(-(2**63) <= ordinal < 2**63 for ordinal in _ordinals([-0.0, math.nan, *values]))
+    assert board.asked == []
+    assert len(board.said) == 1
+    assert f"{raised.__name__}: over".encode() in board.said[0]

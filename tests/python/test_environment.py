@@ -138,19 +138,3 @@ def test_F26_a_hit_reads_no_variable_and_no_file() -> None:
         """
     )
     assert out.strip() == "[] []"
-
-
-def test_several_ranks_are_refused(stage: Stage) -> None:
-    """Until the group that tunes together is built."""
-
-    class Group:
-        def rank(self) -> int:
-            return 0
-
-        def size(self) -> int:
-            return 2
-
-    with pytest.raises(NotImplementedError, match="2"):
-        make()(Tensor(), autotune_pg=Group())
-    assert stage.take_ran() == []
-    assert make()(Tensor(), autotune_pg=Group(), autotune=False) == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the times depend on, and who else is there."""
+"""What the times depend on."""
 
 import io
 import json
@@ -9,7 +9,6 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from conftest import RunPython
 from tdtune._cold import Situation, emit, progress, situation
 from tdtune.devices import Place
 from tdtune.facts import dependencies
@@ -75,76 +74,6 @@ def test_F16_dependencies_are_those_of_loaded_modules(monkeypatch: pytest.Monkey
         "CUDA": "13.0",
         "CANN": "8.5.0",
     }
-
-
-GROUPS = """
-import sys, types
-from tdtune._cold import situation
-world = types.SimpleNamespace(rank=lambda: 0, size=lambda: 1)
-{setup}
-print(situation((), {{}}, {pg})[3:])
-"""
-
-
-@pytest.mark.parametrize(
-    ("setup", "pg", "expected"),
-    [
-        ("", "None", "(0, 1)"),
-        ("", "world", "(0, 1)"),
-        ("import triton_dist, triton_dist.tune", "None", "(0, 1)"),
-    ],
-)
-def test_F11_groups_of_one_rank(run_python: RunPython, setup: str, pg: str, expected: str) -> None:
-    assert run_python(GROUPS.format(setup=setup, pg=pg)).strip() == expected
-
-
-@pytest.fixture
-def alone(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    for name in ("torch", "torch.distributed", "triton_dist.utils"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    return monkeypatch
-
-
-def group(rank: int, size: int) -> Any:
-    return SimpleNamespace(rank=lambda: rank, size=lambda: size)
-
-
-def distributed(rank: int, size: int, *, initialised: bool = True) -> ModuleType:
-    module = ModuleType("torch.distributed")
-    module.__dict__.update(
-        is_available=lambda: True,
-        is_initialized=lambda: initialised,
-        get_rank=lambda: rank,
-        get_world_size=lambda: size,
-    )
-    return module
-
-
-def test_F11_which_group_counts(alone: pytest.MonkeyPatch) -> None:
-    alone.setitem(sys.modules, "torch.distributed", distributed(0, 1))
-    assert situation((), {}, None)[3:] == (0, 1)
-    alone.setitem(sys.modules, "torch.distributed", distributed(3, 8, initialised=False))
-    assert situation((), {}, None)[3:] == (0, 1)
-    alone.setitem(sys.modules, "torch.distributed", distributed(3, 8))
-    assert situation((), {}, group(0, 1))[3:] == (0, 1)  # the call's own group comes first
-    utils = ModuleType("triton_dist.utils")
-    utils._TRITON_DIST_WORLD = group(0, 1)  # type: ignore[attr-defined]
-    alone.setitem(sys.modules, "triton_dist.utils", utils)
-    assert situation((), {}, None)[3:] == (0, 1)  # then Triton-distributed's
-    utils._TRITON_DIST_WORLD = None  # type: ignore[attr-defined]
-    with pytest.raises(NotImplementedError):
-        situation((), {}, None)  # then torch's
-
-
-def test_F11_several_ranks_are_for_a_later_version(alone: pytest.MonkeyPatch) -> None:
-    with pytest.raises(NotImplementedError, match=r"has 8; call with autotune=False"):
-        situation((), {}, group(1, 8))
-
-
-@pytest.mark.parametrize("pg", [-100, object(), "world"])
-def test_F11_what_is_no_group_is_refused(alone: pytest.MonkeyPatch, pg: object) -> None:
-    with pytest.raises(TypeError, match="autotune_pg must be"):
-        situation((), {}, pg)
 
 
 def test_F09_information_goes_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,23 +37,26 @@ def contextual(tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
     args, kwargs
         Of the call.
     """
-    ranks = world(tuner.is_dist)
+    group = world(tuner.is_dist)
     base = _autotuner_class()
     if base is None:
         return tuner.fn(*args, **kwargs)
-    place = find_place()
-    stage = Stage(base, place)
-    log = LogFile(log_rank())
-    session = Session(
-        place,
-        n_warmup=tuner.n_warmup,
-        n_repeat=tuner.n_repeat,
-        on_log=log.write,
-        on_decided=stage.decided,
-        rank=ranks.rank,
-        n_ranks=ranks.n_ranks,
-        on_max=ranks.greatest,
-    )
+    try:
+        place = find_place()
+        stage = Stage(base, place)
+        log = LogFile(log_rank())
+        session = Session(
+            place,
+            n_warmup=tuner.n_warmup,
+            n_repeat=tuner.n_repeat,
+            on_log=log.write,
+            on_decided=stage.decided,
+            group=group,
+        )
+    except BaseException as error:
+        if group is not None:
+            group.withdraw(f"{type(error).__name__}: {error}".replace("\0", "\\0"))
+        raise
     try:
         return stage.run(session, functools.partial(tuner.fn, *args, **kwargs))
     finally:

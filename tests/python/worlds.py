@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""Worlds of real processes that meet over gloo.
+
+A test gives the code that every rank runs. RESULT, a dict, is what a rank hands back; `rank` and
+`n_ranks` say who it is. A rank that hangs is killed, and the test fails with what every rank was
+doing at that moment.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+RANK_TIMEOUT_S = 20  # of the tuner: long on a busy machine, and far below that of the test
+TIMEOUT_S = 100
+
+MEET = """
+import faulthandler, json, os, sys
+faulthandler.dump_traceback_later(float(os.environ["GIVE_UP_AFTER_S"]))
+sys.path.insert(0, os.environ["STAND_INS"])
+import torch, torch.distributed as dist
+rank, n_ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+RESULT = {}
+def meet(**more):
+    dist.init_process_group("gloo", init_method="file://" + os.environ["MEETING"], rank=rank,
+                            world_size=n_ranks, **more)
+def error_of(call, *args, **kwargs):
+    try:
+        return repr(call(*args, **kwargs))
+    except BaseException as error:
+        return f"{type(error).__name__}: {error}"
+"""
+
+# What a test of `autotune` has: a stand-in accelerator whose clock is the stage's.
+STAGE = """
+from stand_ins import fake_torch, only_record, records, stage
+from tdtune import autotune, devices, groups
+accelerator = fake_torch().cuda
+devices.find_place = lambda args, kwargs: devices.Place("cuda", 0, accelerator)
+"""
+
+PART = """
+with open(os.environ["RESULT"], "w") as file:
+    json.dump(RESULT, file)
+if dist.is_initialized():
+    dist.barrier()
+    dist.destroy_process_group()
+"""
+
+
+class Rank(NamedTuple):
+    """How a rank ended: its exit status, what it handed back, and what it printed."""
+
+    status: int
+    result: Any
+    output: str
+    errors: str
+
+
+def run_world(
+    n_ranks: int,
+    folder: Path,
+    code: str,
+    *,
+    before: str = "meet()\n",
+    part: str = PART,
+    **settings: str,
+) -> list[Rank]:
+    """Run code on every rank of a world and return how each ended.
+
+    Parameters
+    ----------
+    n_ranks
+        How many there are.
+    folder
+        Where they run; with one world in it.
+    code
+        Of every rank, after `MEET` and `before`.
+    before, part
+        How ranks come together before the code, and part after it.
+    settings
+        Variables of the environment; ``{rank}`` in them is the rank's number.
+    """
+    script = folder / "world.py"
+    script.write_text(MEET + before + textwrap.dedent(code) + part, encoding="utf-8")
+    places = [folder / f"of-rank-{rank}" for rank in range(n_ranks)]
+    for place in places:
+        place.mkdir()
+    processes = [
+        _start(script, place, _environment(rank, n_ranks, place, settings))
+        for rank, place in enumerate(places)
+    ]
+    try:
+        _wait(processes)
+    finally:
+        for process in processes:
+            _end(process)
+    return [_rank(process, place) for process, place in zip(processes, places, strict=True)]
+
+
+def results(ranks: list[Rank]) -> list[Any]:
+    """What the ranks handed back, all of which have ended well."""
+    for number, rank in enumerate(ranks):
+        assert rank.status == 0, f"rank {number}, status {rank.status}:\n{rank.errors}"
+    return [rank.result for rank in ranks]
+
+
+def _environment(
+    rank: int, n_ranks: int, place: Path, settings: Mapping[str, str]
+) -> dict[str, str]:
+    return {
+        **os.environ,
+        "STAND_INS": str(Path(__file__).parent),
+        "MEETING": str(place.parent / "meeting"),
+        "RESULT": str(place / "result"),
+        "RANK": str(rank),
+        "WORLD_SIZE": str(n_ranks),
+        "OMP_NUM_THREADS": "1",
+        "GIVE_UP_AFTER_S": str(TIMEOUT_S - 10),
+        "TRITON_DIST_AUTOTUNE_RANK_TIMEOUT": str(RANK_TIMEOUT_S),
+        **{name: value.format(rank=rank) for name, value in settings.items()},
+    }
+
+
+def _start(script: Path, place: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    with (place / "output").open("wb") as output, (place / "errors").open("wb") as errors:
+        return subprocess.Popen(
+            [sys.executable, str(script)],
+            cwd=script.parent,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+            start_new_session=True,
+        )
+
+
+def _wait(processes: list[subprocess.Popen[bytes]]) -> None:
+    end = time.monotonic() + TIMEOUT_S
+    for process in processes:
+        try:
+            process.wait(max(end - time.monotonic(), 0.0))
+        except subprocess.TimeoutExpired:
+            return
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a rank with all that it started; nothing happens if it has ended."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _rank(process: subprocess.Popen[bytes], place: Path) -> Rank:
+    result = place / "result"
+    return Rank(
+        process.returncode,
+        json.loads(result.read_text()) if result.exists() else None,
+        (place / "output").read_text(errors="replace"),
+        (place / "errors").read_text(errors="replace"),
+    )
