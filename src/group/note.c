@@ -10,13 +10,14 @@
 #include "base/utf8.h"
 #include "group/names.h"
 
-char *tdt__note_write(const char *who, const char *reason) {
+char *tdt__note_write(const char *who, const char *reason, uint64_t unheard) {
   char *whose = tdt__utf8_copy(who);
   char *why = tdt__utf8_copy(reason);
   json_t *note = NULL;
   char *text = NULL;
   if (whose != NULL && why != NULL) {
-    note = json_pack("{s:s, s:s, s:I}", "note", why, "who", whose, "time", (json_int_t)time(NULL));
+    note = json_pack("{s:s, s:s, s:I, s:I}", "note", why, "who", whose, "time",
+                     (json_int_t)time(NULL), "unheard", (json_int_t)unheard);
   }
   if (note != NULL) {
     text = tdt__json_text(note);
@@ -44,6 +45,11 @@ bool tdt__note_is(const json_t *message) {
 bool tdt__note_is_fresh(const json_t *note) {
   const json_int_t age_s = time(NULL) - json_integer_value(json_object_get(note, "time"));
   return age_s < TDT__NOTE_FRESH_S;
+}
+
+bool tdt__note_is_from_before(const json_t *note, uint64_t round) {
+  const json_int_t unheard = json_integer_value(json_object_get(note, "unheard"));
+  return unheard > 0 && (uint64_t)unheard < round;
 }
 
 char *tdt__note_text(const json_t *note, const tdt_group *group, unsigned rank) {

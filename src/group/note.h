@@ -10,8 +10,9 @@
 
 /* The note of a rank that leaves; see talk.h. */
 
-/* NULL: out of memory. free() it. */
-char *tdt__note_write(const char *who, const char *reason);
+/* `unheard` is the round whose answer the rank waited for in vain; 0: none. NULL: out of memory.
+ * free() it. */
+char *tdt__note_write(const char *who, const char *reason, uint64_t unheard);
 
 /* One that needs no memory, for a rank that has none. */
 enum { TDT__NOTE_PLAIN_SIZE = 96 };
@@ -25,6 +26,9 @@ bool tdt__note_is(const json_t *message);
 
 /* Whether it was written a short while ago, by the clocks of the machines. */
 bool tdt__note_is_fresh(const json_t *note);
+
+/* Whether its rank waited in vain for the answer of a round before `round`. */
+bool tdt__note_is_from_before(const json_t *note, uint64_t round);
 
 /* What to tell of the note of that rank. NULL: out of memory. free() it. */
 char *tdt__note_text(const json_t *note, const tdt_group *group, unsigned rank);

@@ -144,8 +144,10 @@ static tdt_status follow_once(tdt__talk *talk, const char *what, const json_t *m
     return status;
   }
   talk->round = 0;
+  talk->unheard = number;
   status = hear(talk, what, number, &message, error);
   if (status == TDT_OK) {
+    talk->unheard = 0;
     status = tdt__message_read(&message, tdt__rank_number(talk->group, 0), &heard, error);
   }
   if (status == TDT_OK) {

@@ -12,7 +12,8 @@ struct tdt_group_rounds {
   pthread_cond_t left;
   pthread_t speaker; /* meaningful while depth > 0 */
   unsigned depth;    /* how often the speaker has the floor */
-  uint64_t n_rounds; /* this and the next are the speaker's */
+  uint64_t n_rounds; /* this and what follows are the speaker's */
+  uint64_t first;
   uint64_t n_failed;
   tdt__reductions reductions;
 };
@@ -88,6 +89,7 @@ bool tdt__rounds_enter(tdt_group_rounds *rounds, double slice_s) {
   }
   const bool entered = is_mine(rounds);
   if (entered) {
+    rounds->first = rounds->depth == 0 ? rounds->n_rounds + 1 : rounds->first;
     rounds->speaker = pthread_self();
     rounds->depth++;
   }
@@ -106,6 +108,10 @@ void tdt__rounds_leave(tdt_group_rounds *rounds) {
 
 uint64_t tdt__rounds_next(tdt_group_rounds *rounds) {
   return ++rounds->n_rounds;
+}
+
+uint64_t tdt__rounds_first(const tdt_group_rounds *rounds) {
+  return rounds->first;
 }
 
 void tdt__rounds_fail(tdt_group_rounds *rounds) {

@@ -25,6 +25,9 @@ void tdt__rounds_leave(tdt_group_rounds *rounds);
 /* For who has the floor: the number of the next round, which counts from here on. From 1. */
 uint64_t tdt__rounds_next(tdt_group_rounds *rounds);
 
+/* For who has the floor: the first round that could be held since it was free. */
+uint64_t tdt__rounds_first(const tdt_group_rounds *rounds);
+
 /* For who has the floor: a tuning over the group failed for all ranks. Those around it, which are
  * under way in this thread, end as well when they see the count change. */
 void tdt__rounds_fail(tdt_group_rounds *rounds);

@@ -37,9 +37,9 @@ tdt_status tdt__talk_fail(tdt__talk *talk, const char *text, tdt_error *error) {
 }
 
 static tdt_status post_note(const tdt_group *group, uint64_t round, const char *who,
-                            const char *reason, tdt_error *error) {
+                            const char *reason, uint64_t unheard, tdt_error *error) {
   char plain[TDT__NOTE_PLAIN_SIZE];
-  char *note = tdt__note_write(who, reason);
+  char *note = tdt__note_write(who, reason, unheard);
   if (note == NULL) {
     tdt__note_write_plain(plain);
   }
@@ -49,7 +49,9 @@ static tdt_status post_note(const tdt_group *group, uint64_t round, const char *
 }
 
 void tdt__talk_leave(tdt__talk *talk, const char *reason) {
-  if (talk->over) {
+  /* Where a tuning inside of this one failed the others go as well, without another round. */
+  if (talk->over || tdt__rounds_n_failed(talk->group->rounds) != talk->n_failed) {
+    talk->over = true;
     return;
   }
   tdt_group_rounds *rounds = talk->group->rounds;
@@ -57,7 +59,7 @@ void tdt__talk_leave(tdt__talk *talk, const char *reason) {
   talk->over = true;
   tdt__rounds_fail(rounds);
   /* Where even this fails the others find out by waiting. */
-  (void)post_note(talk->group, round, talk->who, reason, NULL);
+  (void)post_note(talk->group, round, talk->who, reason, talk->unheard, NULL);
 }
 
 tdt_status tdt_group_withdraw(const tdt_group *group, const char *reason, tdt_error *error) {
@@ -66,7 +68,7 @@ tdt_status tdt_group_withdraw(const tdt_group *group, const char *reason, tdt_er
   }
   const uint64_t round = tdt__rounds_next(group->rounds);
   tdt__rounds_fail(group->rounds);
-  tdt_status status = post_note(group, round, "", reason, error);
+  tdt_status status = post_note(group, round, "", reason, 0, error);
   tdt__rounds_leave(group->rounds);
   return status;
 }

@@ -14,7 +14,9 @@
  * A rank leaves by a note: its message of the next round says why it will not be there, and it goes
  * without waiting for anybody. So every rank takes part in every round, if only by a note, and the
  * ranks' counts of rounds cannot drift apart. A note that is older than TDT__NOTE_FRESH_S when it
- * is read was meant for nobody who waits: that round is skipped.
+ * is read was meant for nobody who waits: that round is skipped. So is one with the note of a rank
+ * that waited in vain for an answer of an earlier tuning: rank 0 left that one, too, or thinks that
+ * it went well.
  */
 typedef struct tdt__talk {
   const tdt_group *group;
@@ -24,8 +26,9 @@ typedef struct tdt__talk {
   void *user;       /* of poll() */
   tdt_status (*poll)(void *user, tdt_error *error); /* NULL: nothing ends a wait early */
   uint64_t n_failed;                                /* of the group when the talk began */
-  uint64_t round; /* that has begun, and this rank has not posted in; 0: none */
-  bool over;      /* it has failed, and the others know or will learn it */
+  uint64_t round;   /* that has begun, and this rank has not posted in; 0: none */
+  uint64_t unheard; /* the round whose answer this rank waits for; 0: none */
+  bool over;        /* it has failed, and the others know or will learn it */
 } tdt__talk;
 
 enum { TDT__NOTE_FRESH_S = 30 };
