@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -29,16 +32,24 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
-def run(store: Path, *command: str, **settings: str) -> str:
-    """Run Python with records in `store`, and return what it printed; failing is an error."""
+def clean_environment(store: Path) -> dict[str, str]:
+    """Return the environment without settings of the caller's, with records in `store`."""
     environment = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("TRITON_DIST_", "TRITON_INTERPRET"))
     }
-    environment |= {"TRITON_DIST_AUTOTUNE_DIR": str(store), **settings}
+    return environment | {"TRITON_DIST_AUTOTUNE_DIR": str(store)}
+
+
+def run(store: Path, *command: str, **settings: str) -> str:
+    """Run Python with records in `store`, and return what it printed; failing is an error."""
     done = subprocess.run(
-        [sys.executable, *command], env=environment, capture_output=True, text=True, timeout=300
+        [sys.executable, *command],
+        env=clean_environment(store) | settings,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     return done.stdout
@@ -124,3 +135,77 @@ def test_F16_example_gemm_triton_writes_its_figures(tmp_path: Path) -> None:
     assert result["fresh_process"]["first_call_s"] > 0
     kept = [path.name.partition(".")[2] for path in (store / "gemm").glob("?*.*")]
     assert sorted(kind.partition("-")[0] for kind in kept) == ["json", "log"]
+
+
+def run_ranks(store: Path, *command: str, **settings: str) -> str:
+    """Run a program on two ranks as torchrun does; none of its processes is left behind."""
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
+    started = subprocess.Popen(
+        [sys.executable, *launcher, *command],
+        env=clean_environment(store) | {"OMP_NUM_THREADS": "1"} | settings,
+        cwd=store.parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        printed, errors = started.communicate(timeout=300)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(started.pid, signal.SIGKILL)
+    assert started.returncode == 0, f"{printed}\n{errors}"
+    return printed
+
+
+@needs_triton
+def test_R01_R06_example_ranks_scale_tunes_once_for_all_ranks(tmp_path: Path) -> None:
+    store, script = tmp_path / "store", str(EXAMPLES / "ranks_scale.py")
+    printed = run_ranks(store, script)
+    assert "2 ranks over " in printed
+    assert "rank 0 measured 6 candidates" in printed
+    assert "rank 1 measured 6 candidates" in printed
+    assert "all ranks have the same winner" in printed
+    record = only_record(store, "scale")
+    assert record["ranks"] == 2
+    times_ms = [c["time_ms"] for c in record["candidates"]]  # type: ignore[attr-defined]
+    assert record["best"] == times_ms.index(min(times_ms))
+    # Each line of the table: the times of both ranks, and the greater one, which the record has.
+    lines = [re.findall(r" (\d+\.\d{4})", row) for row in printed.splitlines()]
+    rows = [[float(number) for number in row] for row in lines if row]
+    assert [row[2] for row in rows] == [max(row[:2]) for row in rows]
+    assert [row[2] for row in rows] == [round(time_ms, 4) for time_ms in times_ms]
+    before = files(store)
+
+    again = run_ranks(store, script, TRITON_DIST_AUTOTUNE_ON_MISS="error")
+    assert again.count("found the result in its store") == 2
+    assert files(store) == before
+
+
+@needs_triton
+def test_R03_case_R1_example_ranks_scale_hands_a_record_over(tmp_path: Path) -> None:
+    stores, elsewhere = tmp_path / "stores", tmp_path / "elsewhere"
+    script = (str(EXAMPLES / "ranks_scale.py"), "--stores", str(stores))
+    run_ranks(elsewhere, *script)
+    for rank in (1, 0):
+        kept = files(stores / f"rank-{1 - rank}")
+        printed = run_ranks(
+            elsewhere, *script, "--forget", str(rank), TRITON_DIST_AUTOTUNE_ON_MISS="error"
+        )
+        assert f"rank {rank} had no result and got that of another rank" in printed
+        assert f"rank {1 - rank} found the result in its store" in printed
+        records = [only_record(stores / f"rank-{r}", "scale") for r in range(2)]
+        for record in records:
+            del record["created"]  # when it was written in this place
+        assert records[0] == records[1]
+        assert files(stores / f"rank-{1 - rank}") == kept
+
+
+@needs_triton
+def test_C05_example_contextual_ranks_agrees(tmp_path: Path) -> None:
+    printed = run_ranks(tmp_path / "store", str(EXAMPLES / "contextual_ranks.py"))
+    assert "all ranks have the same winner and the same times" in printed
+    logs = [tmp_path / ".autotune_logs" / f"rank-{rank}.log" for rank in range(2)]
+    bests = [re.findall("event=best .*", log.read_text()) for log in logs]
+    assert len(bests[0]) == 1
+    assert bests[0] == bests[1]
