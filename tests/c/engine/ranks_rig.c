@@ -219,7 +219,8 @@ static void *take_part(void *argument) {
 static void reset(rank *me) {
   rig_reset_counters(me->r);
   tdt_error_clear(&me->error);
-  me->n_posts = me->n_max = me->n_prepared = me->n_polls = 0;
+  me->n_posts = 0;
+  me->n_max = me->n_prepared = me->n_polls = 0;
   me->choice = (tdt_choice){77, TDT_ORIGIN_FIRST, false};
 }
 

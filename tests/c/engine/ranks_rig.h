@@ -2,6 +2,8 @@
 #ifndef TDT_TESTS_RANKS_RIG_H
 #define TDT_TESTS_RANKS_RIG_H
 
+#include <stdatomic.h>
+
 #include "board.h"
 #include "rig.h"
 
@@ -32,7 +34,8 @@ struct rank {
   bool stays_away;
 
   /* Of the last run. Who posts takes part in a round; hints are left out. */
-  unsigned n_posts, n_max, n_prepared, n_polls;
+  atomic_uint n_posts;
+  unsigned n_max, n_prepared, n_polls;
   tdt_status status;
   tdt_choice choice;
   tdt_error error;
