@@ -44,14 +44,16 @@ tdt__fact tdt__greatest_fact(const tdt__talk *talk, char text[TDT__REDUCTIONS_SI
 /* -- the reduction -------------------------------------------------------------------------------
  */
 
-/* One that the user stopped has begun all the same. */
+/* Of one that failed to begin nobody knows whether it has. */
 static tdt_status begin(tdt__talk *talk, const double *values, size_t n_values, tdt_error *told) {
   const tdt_group *group = talk->group;
   tdt__reductions *mine = tdt__rounds_reductions(group->rounds);
   tdt_status status = group->table->start_max(group->self, values, n_values, told);
-  if (status == TDT_OK || status == TDT_ESTOPPED) {
-    *mine = (tdt__reductions){.n_begun = mine->n_begun + 1, .n_left = n_values};
+  if (status == TDT_OK) {
+    mine->n_begun++;
+    mine->n_left = n_values;
   }
+  mine->lost = status != TDT_OK;
   return status;
 }
 
@@ -64,8 +66,8 @@ static tdt_status end(tdt__talk *talk, const char *what, double *values, tdt_err
   for (;;) {
     tdt_status status = group->table->wait_max(group->self, TDT__SLICE_S, values, &done, told);
     if (status != TDT_OK || done) {
-      mine->n_left = status == TDT_ESTOPPED ? mine->n_left : 0;
       mine->lost = status != TDT_OK && status != TDT_ESTOPPED;
+      mine->n_left = status == TDT_ESTOPPED ? mine->n_left : 0;
       return status;
     }
     status = tdt__patience_go_on(&patience, "one of the ranks", told);
@@ -119,17 +121,10 @@ static tdt_status find_missing(tdt__talk *talk, const char *what, const char *re
   return status;
 }
 
-tdt_status tdt__greatest_find(tdt__talk *talk, const char *what, double *values, size_t n_values,
-                              tdt_error *error) {
+/* All ranks have begun, so that the end is near. */
+static tdt_status end_or_miss(tdt__talk *talk, const char *what, double *values, tdt_error *error) {
   tdt_error told = TDT_ERROR_INIT;
-  tdt_status status = tdt__talk_check(talk, error);
-  if (status != TDT_OK) {
-    return status;
-  }
-  status = begin(talk, values, n_values, &told);
-  if (status == TDT_OK) {
-    status = end(talk, what, values, &told);
-  }
+  tdt_status status = end(talk, what, values, &told);
   if (status == TDT_EGROUP) {
     status = find_missing(talk, what, reason_of(status, &told), error);
   } else if (status != TDT_OK) {
@@ -137,4 +132,22 @@ tdt_status tdt__greatest_find(tdt__talk *talk, const char *what, double *values,
   }
   tdt_error_clear(&told);
   return status;
+}
+
+tdt_status tdt__greatest_find(tdt__talk *talk, const char *what, double *values, size_t n_values,
+                              tdt_error *error) {
+  static const tdt__round all_began = {.what = "the times are being reduced"};
+  tdt_error told = TDT_ERROR_INIT;
+  tdt_status status = tdt__talk_check(talk, error);
+  if (status != TDT_OK) {
+    return status;
+  }
+  status = begin(talk, values, n_values, &told);
+  if (status != TDT_OK) {
+    (void)tdt__fail(error, status, "%s: %s: %s", talk->who, what, reason_of(status, &told));
+  } else {
+    status = tdt__round_hold(talk, &all_began, NULL, error);
+  }
+  tdt_error_clear(&told);
+  return status == TDT_OK ? end_or_miss(talk, what, values, error) : status;
 }

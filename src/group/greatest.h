@@ -18,8 +18,8 @@ enum { TDT__REDUCTIONS_SIZE = 64 };
 tdt__fact tdt__greatest_fact(const tdt__talk *talk, char text[TDT__REDUCTIONS_SIZE]);
 
 /*
- * The greatest of each value over all ranks, none of them NaN. Where it fails the ranks hold one
- * round more to find out who is missing, and the talk is over. TDT_EGROUP; what poll() returned.
+ * The greatest of each value over all ranks, none of them NaN. Where it does not come to its end
+ * the ranks hold one round more to find out who is missing. TDT_EGROUP; what poll() returned.
  */
 tdt_status tdt__greatest_find(tdt__talk *talk, const char *what, double *values, size_t n_values,
                               tdt_error *error);
