@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -59,6 +62,34 @@ def test_F01_the_python_example_runs_as_printed(tmp_path: Path) -> None:
     second = run(sys.executable, program, TRITON_DIST_AUTOTUNE_DIR=str(store))
     assert "tuning begins" not in second
     assert str(record) in second
+
+
+@pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="needs torch and Triton")
+def test_R01_the_command_for_several_ranks_works_as_printed(tmp_path: Path) -> None:
+    (command,) = re.findall(r"^torchrun .*$", README, re.MULTILINE)
+    environment = {
+        **os.environ,
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "TRITON_DIST_AUTOTUNE_DIR": str(tmp_path / "store"),
+        "PET_STANDALONE": "1",  # as --standalone: a port that nothing else uses just now
+    }
+    started = subprocess.Popen(
+        command,
+        shell=True,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        printed, errors = started.communicate(timeout=300)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(started.pid, signal.SIGKILL)
+    assert started.returncode == 0, f"{printed}\n{errors}"
+    assert "all ranks have the same winner" in printed
 
 
 @pytest.fixture(scope="module")
