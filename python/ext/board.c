@@ -147,7 +147,7 @@ static tdt_status on_start_max(void *user, const double *values, size_t n_values
     return status;
   }
   bool had_lock = enter(board);
-  board->n_values = n_values;
+  board->group->n_values = n_values;
   PyObject *list = floats(values, n_values);
   PyObject *done =
       list == NULL ? NULL : PyObject_CallMethod(board->group->board, "start_max", "(O)", list);
@@ -169,7 +169,7 @@ static tdt_status on_wait_max(void *user, double slice_s, double *values, bool *
   }
   bool had_lock = enter(board);
   PyObject *answer = PyObject_CallMethod(board->group->board, "wait_max", "d", slice_s);
-  int read = answer == NULL ? -1 : read_floats(answer, values, board->n_values);
+  int read = answer == NULL ? -1 : read_floats(answer, values, board->group->n_values);
   if (read < 0) {
     status = fail(board, error);
   } else {

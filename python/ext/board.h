@@ -19,7 +19,6 @@ typedef struct Board {
   Crossing *crossing;
   Group *group; /* owned; NULL: this process alone */
   tdt_group engine;
-  size_t n_values; /* of the reduction under way */
 } Board;
 
 /* `group` is a Group, or None for this process alone; TypeError otherwise. Close it in any case. */

@@ -3,6 +3,7 @@
 
 #include "convert.h"
 #include "session.h"
+#include "state.h"
 
 /* -- the outer function and its launches --------------------------------------------------------
  */
@@ -68,10 +69,17 @@ static void tell(Session *self, PyObject *function, PyObject *args) {
   Py_XDECREF(done);
 }
 
+/* Events go to the log of contextual tuning; a warning is none, and somebody may sit and wait. */
 void session_on_log(void *user, tdt_log_level level, const char *message) {
-  (void)level;
   Session *self = user;
   crossing_enter(&self->crossing);
+  if (level >= TDT_LOG_WARNING) {
+    const ModuleState *state = PyType_GetModuleState(Py_TYPE(self));
+    if (cold_emit(state, level, text_to_str(message), false) < 0) {
+      (void)crossing_stop(&self->crossing, NULL);
+    }
+    return;
+  }
   tell(self, self->on_log, Py_BuildValue("(N)", text_to_str(message)));
 }
 
