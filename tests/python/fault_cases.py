@@ -12,6 +12,7 @@ ERROR = "RuntimeError"
 OWN = "its own exception"
 DEAD = "-"
 HITS = "its own hit"
+BROKEN = "reductions begun over this process group"
 
 
 class Case(NamedTuple):
@@ -27,6 +28,8 @@ class Case(NamedTuple):
         Whether candidates are measured by all, by none (False), or this is open (None).
     log
         What the others' logs say meanwhile.
+    again
+        What all ranks get from their next call, where all live: ANSWER or BROKEN.
     """
 
     tuner: str
@@ -37,6 +40,7 @@ class Case(NamedTuple):
     text: tuple[str, ...] = ()
     measured: bool | None = None
     log: str = ""
+    again: str = ANSWER
 
     def __str__(self) -> str:
         return f"{self.tuner}, {self.fault}" + (f" in {self.phase}" if self.phase else "")
@@ -47,7 +51,6 @@ NAMED = "rank {g}"
 GONE = ("waited", "in vain for", NAMED)
 LEFT = (NAMED + " gave up", "KeyboardInterrupt")
 RAISED = (NAMED + " gave up", "ValueError: on purpose")
-HALF = ("the greatest of the times",)
 WAITING = "{a}: rank {{o}} has waited 10 s for rank {{g}}, and will for at most 60 s"
 
 CASES = [
@@ -89,16 +92,18 @@ CASES = [
     Case(A, "kill -9", "pruning", DEAD, ERROR, (NAMED,)),
     Case(A, "kill -9", "warm-up", DEAD, ERROR, (NAMED,)),
     Case(A, "kill -9", "timed runs", DEAD, ERROR, (NAMED,)),
-    Case(A, "kill -9", "the reduction", DEAD, ERROR, HALF),
-    Case(A, "kill -9", "after the reduction began", DEAD, ERROR),
+    Case(A, "kill -9", "before the reduction", DEAD, ERROR, (NAMED,)),
+    Case(A, "kill -9", "the reduction", DEAD, ERROR, (NAMED,)),
+    Case(A, "kill -9", "the end of the reduction", DEAD, ERROR, (NAMED,)),
     Case(A, "kill -9", "the record", DEAD, ANSWER),
     Case(A, "interrupt", "key_fn", OWN, ERROR, LEFT),
     Case(A, "interrupt", "check-in", OWN, ERROR, LEFT),
     Case(A, "interrupt", "pruning", OWN, ERROR, LEFT),
     Case(A, "interrupt", "warm-up", OWN, ERROR, LEFT),
     Case(A, "interrupt", "timed runs", OWN, ERROR, LEFT),
-    Case(A, "interrupt", "the reduction", OWN, ERROR, HALF),
-    Case(A, "interrupt", "after the reduction began", OWN, ERROR, LEFT),
+    Case(A, "interrupt", "before the reduction", OWN, ERROR, LEFT, again=BROKEN),
+    Case(A, "interrupt", "the reduction", OWN, ERROR, LEFT, again=BROKEN),
+    Case(A, "interrupt", "the end of the reduction", OWN, ERROR, LEFT),
     Case(A, "interrupt", "the record", OWN, ANSWER),
     *(
         Case(A, "delay", phase, ANSWER, ANSWER, measured=True)
@@ -108,7 +113,8 @@ CASES = [
             "pruning",
             "warm-up",
             "timed runs",
-            "the reduction",
+            "before the reduction",
+            "the end of the reduction",
             "the record",
         )
     ),
@@ -122,9 +128,15 @@ CASES = [
     ),
     *(
         Case(A, "too late", phase, ERROR, ERROR, GONE)
-        for phase in ("key_fn", "pruning", "warm-up", "timed runs")
+        for phase in (
+            "key_fn",
+            "check-in",
+            "pruning",
+            "warm-up",
+            "timed runs",
+            "before the reduction",
+        )
     ),
-    Case(A, "too late", "the reduction", ERROR, ERROR, HALF),
     Case(A, "too late", "the record", ANSWER, ANSWER),
     # ------------------------------------------------------------------------------------------
     Case(C, "different key", "", ERROR, ERROR, ("kernels and keys being tuned", "(65,)", NAMED)),
@@ -157,15 +169,17 @@ CASES = [
     Case(C, "kill -9", "pruning", DEAD, ERROR, (NAMED,)),
     Case(C, "kill -9", "warm-up", DEAD, ERROR, (NAMED,)),
     Case(C, "kill -9", "timed runs", DEAD, ERROR, (NAMED,)),
-    Case(C, "kill -9", "the reduction", DEAD, ERROR, HALF),
-    Case(C, "kill -9", "after the reduction began", DEAD, ERROR),
+    Case(C, "kill -9", "before the reduction", DEAD, ERROR, (NAMED,)),
+    Case(C, "kill -9", "the reduction", DEAD, ERROR, (NAMED,)),
+    Case(C, "kill -9", "the end of the reduction", DEAD, ERROR, (NAMED,)),
     Case(C, "interrupt", "the outer function", OWN, ERROR, LEFT),
     Case(C, "interrupt", "check-in", OWN, ERROR, LEFT),
     Case(C, "interrupt", "pruning", OWN, ERROR, LEFT),
     Case(C, "interrupt", "warm-up", OWN, ERROR, LEFT),
     Case(C, "interrupt", "timed runs", OWN, ERROR, LEFT),
-    Case(C, "interrupt", "the reduction", OWN, ERROR, HALF),
-    Case(C, "interrupt", "after the reduction began", OWN, ERROR, LEFT),
+    Case(C, "interrupt", "before the reduction", OWN, ERROR, LEFT, again=BROKEN),
+    Case(C, "interrupt", "the reduction", OWN, ERROR, LEFT, again=BROKEN),
+    Case(C, "interrupt", "the end of the reduction", OWN, ERROR, LEFT),
     *(
         Case(C, "delay", phase, ANSWER, ANSWER, measured=True)
         for phase in (
@@ -174,15 +188,23 @@ CASES = [
             "pruning",
             "warm-up",
             "timed runs",
-            "the reduction",
+            "before the reduction",
+            "the end of the reduction",
         )
     ),
     Case(C, "15 s delay", "warm-up", ANSWER, ANSWER, log=WAITING.format(a="launches")),
     *(
         Case(C, "too late", phase, ERROR, ERROR, GONE)
-        for phase in ("the outer function", "pruning", "warm-up", "timed runs")
+        for phase in (
+            "the outer function",
+            "check-in",
+            "pruning",
+            "warm-up",
+            "timed runs",
+            "before the reduction",
+            "the end of the reduction",
+        )
     ),
-    Case(C, "too late", "the reduction", ERROR, ERROR, HALF),
 ]
 
 

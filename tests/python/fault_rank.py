@@ -109,21 +109,25 @@ def while_writing(ask: Ask) -> None:
     ctypes.c_int.in_dll(shim, "rename_signal").value = signals.get(ask["fault"], 0)
 
 
-def around_reduction(kind: str) -> None:
-    """Let the stage know of the next reduction of the tuner's."""
+def watch_reductions() -> None:
+    """Let the stage know of every reduction of the tuner's."""
     import torch.distributed as dist
+    from tdtune.torch_group import TorchGroup
 
-    original = dist.all_reduce
+    begin, end = dist.all_reduce, TorchGroup.wait_max
 
     def all_reduce(*args: Any, **kwargs: Any) -> Any:
-        dist.all_reduce = original
+        stage.reach("before the reduction")
+        work = begin(*args, **kwargs)
         stage.reach("the reduction")
-        work = original(*args, **kwargs)
-        stage.reach("after the reduction began")
         return work
 
-    if kind in ("the reduction", "after the reduction began"):
-        dist.all_reduce = all_reduce
+    def wait_max(group: Any, slice_s: float) -> Any:
+        stage.reach("the end of the reduction")
+        return end(group, slice_s)
+
+    dist.all_reduce = all_reduce
+    TorchGroup.wait_max = wait_max  # type: ignore[method-assign]
 
 
 # -- autotune ---------------------------------------------------------------------------------
@@ -284,8 +288,6 @@ def do_fault(ask: Ask, pg: Any) -> Ask:
         while_waiting(ask)
     if ask["guilty"] and ask["phase"] == "the record":
         while_writing(ask)
-    if ask["guilty"]:
-        around_reduction(ask["phase"])
     outcome = attempt(call)
     outcome["n_ran"] = len(stage.ran)
     return outcome
@@ -344,6 +346,7 @@ def be_rank(pipe: Connection, request: Ask) -> None:
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
     pipe.send(os.getpid())
+    watch_reductions()
     with on_clock(clock()):
         pg = join(pipe, request)
         pipe.send("ready")

@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fault_cases import Trial
+from fault_cases import BROKEN, Trial
 
 # Seconds. A rank waits for others at most TIMEOUT_S, by kind of fault. In the world of delays and
 # notes nobody is to wait that long; where ranks come too late or never, all must.
@@ -213,18 +213,12 @@ def kind_of(trial: Trial) -> str:
 
 def ends_world(trial: Trial) -> bool:
     """Whether no more can be tried where this was."""
-    return trial.case.fault == "kill -9" or leaves_half(trial)
-
-
-def leaves_half(trial: Trial) -> bool:
-    """Whether a rank left the user's process group in the middle of its reduction."""
-    return trial.case.fault != "delay" and "reduction" in trial.case.phase
+    return trial.case.fault == "kill -9" or trial.case.again == BROKEN
 
 
 def try_in(world: World, trial: Trial, name: str) -> Result:
     first = world.ask(trial, name, again=False)
-    lost = is_lost(first)
-    again = None if lost or leaves_half(trial) else world.ask(trial, name, again=True)
+    again = None if is_lost(first) else world.ask(trial, name, again=True)
     return Result(first, again, world.outputs())
 
 

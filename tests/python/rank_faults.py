@@ -15,11 +15,11 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from fault_cases import ANSWER, CASES, DEAD, ERROR, HITS, OWN, Case, Trial, trials
+from fault_cases import ANSWER, BROKEN, CASES, DEAD, ERROR, HITS, OWN, Case, Trial, trials
 from fault_worlds import DELAY_S, SLACK_S, TIMEOUT_S, Outcome, Result, try_all
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -89,18 +89,34 @@ def faults_of(trial: Trial, result: Result) -> list[str]:
         line = trial.case.log.format(o=rank, g=trial.guilty)
         if rank != trial.guilty and line not in text:
             found.append(f"the log of rank {rank} lacks: {line}")
-    again = result.again or {}
+    return [*found, *faults_of_next(trial, result.again or {})]
+
+
+def faults_of_next(trial: Trial, again: dict[int, Any]) -> Iterator[str]:
+    """What is wrong with the next call, in which there was no fault."""
     for rank, outcome in again.items():
-        if isinstance(outcome, str) or outcome["error"]:
-            found.append(f"the next call on rank {rank}: {outcome}")
+        got = outcome if isinstance(outcome, str) else outcome["text"]
+        good = trial.case.again in got if trial.case.again == BROKEN else got == ""
+        if not good:
+            yield f"the next call on rank {rank}: {outcome}"
+        if not isinstance(outcome, str) and outcome["seconds"] > SLACK_S:
+            yield f"the next call on rank {rank} took {outcome['seconds']:.1f} s"
     if len({json.dumps(one["answer"]) for one in again.values() if not isinstance(one, str)}) > 1:
-        found.append(f"the next call's answers differ: {again}")
-    return found
+        yield f"the next call's answers differ: {again}"
 
 
 # -- telling ------------------------------------------------------------------------------------
 
-HEADS = ("tuner", "fault", "in", "rank G gets", "the others get", "errors or logs say", "worlds")
+HEADS = (
+    "tuner",
+    "fault",
+    "in",
+    "rank G gets",
+    "the others get",
+    "errors or logs say",
+    "the next call",
+    "worlds",
+)
 
 
 def row_of(case: Case) -> tuple[str, ...]:
@@ -114,8 +130,16 @@ def row_of(case: Case) -> tuple[str, ...]:
         case.guilty,
         case.others,
         ", ".join(texts) or "-",
+        next_of(case),
         "; ".join(worlds),
     )
+
+
+def next_of(case: Case) -> str:
+    """What the table says of the next call."""
+    if case.fault == "kill -9":
+        return "-"
+    return f"RuntimeError, `{BROKEN}`" if case.again == BROKEN else "works"
 
 
 def table(found: dict[Trial, Result]) -> str:
@@ -146,27 +170,39 @@ def tally(tried: list[Trial], found: dict[Trial, Result]) -> str:
 INTRODUCTION = """\
 # Faults among ranks
 
-What comes of a fault on one rank, G: what that rank gets, and what the others get. Each line was tried
-in worlds of real processes with gloo, with the fault on the first rank and on the last; `{1, 3} of 4` is
-a group of two ranks in a world of four. Where all ranks lived and none had left the process group in the
-middle of a reduction, their next call worked. No rank waits longer than the deadline
-(`TRITON_DIST_AUTOTUNE_RANK_TIMEOUT`), which was {killed:g} s for kills, {late:g} s for what comes too late, and
-{long:g} s for all else, where nobody was to wait for it.
+What comes of a fault on one rank, G: what that rank gets, what the others get, and how the next
+call of all ranks ends. Each line was tried in worlds of real processes with gloo, with the fault on
+the first rank and on the last; `{1, 3} of 4` is a group of two ranks in a world of four. In worlds
+of two and four the key-value store by which ranks meet is one of rank 0 and dies with it; in worlds
+of three it outlives all, as under `torchrun`.
 
-*check-in* is a fault that hits the rank from outside while it waits for the others; *the reduction* is
-right before the rank begins the all-reduce of times; *the record*, in the system call that puts the
-file in its place.
+The deadline (`TRITON_DIST_AUTOTUNE_RANK_TIMEOUT`) was KILL s for kills, LATE s where a rank comes
+too late, and LONG s for all else, where nobody was to wait for it.
 
-This page is written by `tests/python/rank_faults.py --write`; `fault_cases.py` beside it is what the
-tests expect.
+| in | when exactly |
+| --- | --- |
+| check-in | while the rank waits for the others: it is hit from outside |
+| before the reduction | in the call that begins the all-reduce of times, right before |
+| the reduction | in that call, right after |
+| the end of the reduction | while the rank waits for the all-reduce |
+| the record | in the system call that puts the file in its place |
+
+A rank that is interrupted in the very call that begins the all-reduce may or may not have begun it.
+After that nobody reduces over this process group any more, since ranks that are out of step would
+mix up its collectives: the next tuning that measures is an error on all ranks at once. Make a new
+process group; results that are stored already are still used.
+
+This page is written by `tests/python/rank_faults.py --write`; `fault_cases.py` beside it is what
+the tests expect.
 
 """
 
 
 def document(found: dict[Trial, Result]) -> str:
-    introduction = INTRODUCTION.replace("{1, 3}", "{{1, 3}}").format(
-        killed=TIMEOUT_S["kill -9"], late=TIMEOUT_S["too late"], long=TIMEOUT_S[""]
-    )
+    """The page of the documents."""
+    introduction = INTRODUCTION
+    for word, kind in ("KILL", "kill -9"), ("LATE", "too late"), ("LONG", ""):
+        introduction = introduction.replace(word, f"{TIMEOUT_S[kind]:g}")
     return f"{introduction}{table(found)}\n"
 
 
