@@ -173,6 +173,16 @@ void tdt__flight_set_lock(tdt__flight *flight, tdt__file_lock lock) {
   tdt__context_unlock(context);
 }
 
+tdt_status tdt__flight_reserve(const tdt__flight *flight, tdt_error *error) {
+  const tdt__call *call = flight->call;
+  tdt_context *context = call->tuner->context;
+  tdt__context_lock(context);
+  tdt_status status =
+      tdt__memory_reserve(call->tuner->memory, call->request.key, call->key_size, error);
+  tdt__context_unlock(context);
+  return status;
+}
+
 tdt_status tdt__flight_remember(tdt__flight *flight, size_t candidate, tdt_error *error) {
   const tdt__call *call = flight->call;
   tdt_context *context = call->tuner->context;

@@ -44,6 +44,8 @@ bool tdt__flight_nested(const tdt__flight *flight);
 void tdt__flight_set_in_hand(tdt__flight *flight, size_t candidate);
 void tdt__flight_set_lock(tdt__flight *flight, tdt__file_lock lock);
 
+/* Makes sure that the winner can be remembered later without fail. TDT_ENOMEM. */
+tdt_status tdt__flight_reserve(const tdt__flight *flight, tdt_error *error);
 /* Remembers the winner for the flight's key. TDT_ENOMEM. */
 tdt_status tdt__flight_remember(tdt__flight *flight, size_t candidate, tdt_error *error);
 

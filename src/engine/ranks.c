@@ -126,7 +126,11 @@ static tdt_status agree_and_act(tdt__flight *flight, bool capturing, tdt__slate 
 tdt_status tdt__ranks_resolve(tdt__flight *flight, bool capturing, tdt_choice *choice,
                               tdt_error *error) {
   tdt__slate slate;
-  tdt_status status = tdt__lookup(flight->call, &slate, error);
+  /* What all have agreed upon must not be forgotten by one. */
+  tdt_status status = tdt__flight_reserve(flight, error);
+  if (status == TDT_OK) {
+    status = tdt__lookup(flight->call, &slate, error);
+  }
   if (status != TDT_OK) {
     return status;
   }

@@ -159,25 +159,34 @@ static void tell_stored(const tdt__call *call) {
   }
 }
 
+static tdt_status make_and_save(const tdt__call *call, const tdt__slate *slate, size_t winner,
+                                bool complete, tdt_error *reason) {
+  tdt_record *record;
+  tdt_status status = tdt__result_record(call, slate, winner, complete, &record, reason);
+  if (status != TDT_OK) {
+    return status;
+  }
+  status = tdt_store_save(call->request.store, record, reason);
+  tdt_record_destroy(record);
+  return status;
+}
+
 tdt_status tdt__result_save(const tdt__call *call, const tdt__slate *slate, size_t winner,
                             bool complete, tdt_error *error) {
   if (call->request.store == NULL) {
     return TDT_OK;
   }
-  tdt_record *record;
-  tdt_status status = tdt__result_record(call, slate, winner, complete, &record, error);
-  if (status != TDT_OK) {
-    return status;
-  }
   tdt_error reason = TDT_ERROR_INIT;
-  status = tdt_store_save(call->request.store, record, &reason);
-  tdt_record_destroy(record);
+  tdt_status status = make_and_save(call, slate, winner, complete, &reason);
   if (status == TDT_OK) {
     tell_stored(call);
-  } else if (status == TDT_ENOMEM) {
+  } else if (status != TDT_ENOMEM) {
+    tdt__warn_store(call, &reason);
+  } else if (call->talk == NULL) {
     return tdt__pass_on(status, &reason, error);
   } else {
-    tdt__warn_store(call, &reason);
+    tdt__log(&call->request.log, TDT_LOG_WARNING, "%s: the result for key %s is not stored: %s",
+             call->identity.function.name, call->shown_key, tdt_error_text(&reason));
   }
   tdt_error_clear(&reason);
   return TDT_OK;

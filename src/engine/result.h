@@ -13,8 +13,8 @@
 tdt_status tdt__result_record(const tdt__call *call, const tdt__slate *slate, size_t winner,
                               bool complete, tdt_record **record, tdt_error *error);
 
-/* Saves that record, if there is a store. One that cannot be used is a warning, once. TDT_ENOMEM.
- */
+/* Saves that record, if there is a store. One that cannot be used is a warning, once. TDT_ENOMEM,
+ * which is a warning as well where other ranks go by the result already. */
 tdt_status tdt__result_save(const tdt__call *call, const tdt__slate *slate, size_t winner,
                             bool complete, tdt_error *error);
 

@@ -63,8 +63,7 @@ static tdt_status keep(tdt__lead *lead, unsigned rank, json_t *message, tdt_erro
   if (!tdt__note_is(message)) {
     return TDT_OK;
   }
-  if (!tdt__note_is_fresh(message) ||
-      tdt__note_is_from_before(message, tdt__rounds_first(lead->talk->group->rounds))) {
+  if (!tdt__note_counts(message, lead->talk->group)) {
     lead->skip = true;
     return TDT_OK;
   }

@@ -9,15 +9,16 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "group/names.h"
+#include "group/rounds.h"
 
-char *tdt__note_write(const char *who, const char *reason, uint64_t unheard) {
+char *tdt__note_write(const char *who, const char *reason, uint64_t first) {
   char *whose = tdt__utf8_copy(who);
   char *why = tdt__utf8_copy(reason);
   json_t *note = NULL;
   char *text = NULL;
   if (whose != NULL && why != NULL) {
     note = json_pack("{s:s, s:s, s:I, s:I}", "note", why, "who", whose, "time",
-                     (json_int_t)time(NULL), "unheard", (json_int_t)unheard);
+                     (json_int_t)time(NULL), "first", (json_int_t)first);
   }
   if (note != NULL) {
     text = tdt__json_text(note);
@@ -28,9 +29,17 @@ char *tdt__note_write(const char *who, const char *reason, uint64_t unheard) {
   return text;
 }
 
-void tdt__note_write_plain(char note[TDT__NOTE_PLAIN_SIZE]) {
-  (void)snprintf(note, TDT__NOTE_PLAIN_SIZE, "{\"note\":\"out of memory\",\"time\":%lld}",
-                 (long long)time(NULL));
+static void write_short(char note[TDT__NOTE_PLAIN_SIZE], const char *reason, uint64_t first) {
+  (void)snprintf(note, TDT__NOTE_PLAIN_SIZE, "{\"note\":\"%s\",\"time\":%lld,\"first\":%llu}",
+                 reason, (long long)time(NULL), (unsigned long long)first);
+}
+
+void tdt__note_write_plain(char note[TDT__NOTE_PLAIN_SIZE], uint64_t first) {
+  write_short(note, "out of memory", first);
+}
+
+void tdt__note_write_late(char note[TDT__NOTE_PLAIN_SIZE], uint64_t first) {
+  write_short(note, "it could not say why", first);
 }
 
 tdt_status tdt__note_post(const tdt_group *group, uint64_t round, const char *note,
@@ -42,14 +51,12 @@ bool tdt__note_is(const json_t *message) {
   return json_is_string(json_object_get(message, "note"));
 }
 
-bool tdt__note_is_fresh(const json_t *note) {
+bool tdt__note_counts(const json_t *note, const tdt_group *group) {
   const json_int_t age_s = time(NULL) - json_integer_value(json_object_get(note, "time"));
-  return age_s < TDT__NOTE_FRESH_S;
-}
-
-bool tdt__note_is_from_before(const json_t *note, uint64_t round) {
-  const json_int_t unheard = json_integer_value(json_object_get(note, "unheard"));
-  return unheard > 0 && (uint64_t)unheard < round;
+  const json_t *first = json_object_get(note, "first");
+  const bool earlier = json_is_integer(first) &&
+                       (uint64_t)json_integer_value(first) < tdt__rounds_first(group->rounds);
+  return age_s < TDT__NOTE_FRESH_S && !earlier;
 }
 
 char *tdt__note_text(const json_t *note, const tdt_group *group, unsigned rank) {

@@ -126,7 +126,7 @@ static tdt_status read_answer(tdt__talk *talk, const json_t *message, json_t **a
   if (failed != NULL) {
     return tdt__talk_fail(talk, failed, error);
   }
-  if (tdt__note_is(message) && tdt__note_is_fresh(message)) {
+  if (tdt__note_is(message) && tdt__note_counts(message, talk->group)) {
     return take_note(talk, message, error);
   }
   *answer = ok != NULL ? json_incref(ok) : NULL;
@@ -144,10 +144,8 @@ static tdt_status follow_once(tdt__talk *talk, const char *what, const json_t *m
     return status;
   }
   talk->round = 0;
-  talk->unheard = number;
   status = hear(talk, what, number, &message, error);
   if (status == TDT_OK) {
-    talk->unheard = 0;
     status = tdt__message_read(&message, tdt__rank_number(talk->group, 0), &heard, error);
   }
   if (status == TDT_OK) {
@@ -205,6 +203,10 @@ static tdt_status lead_once(tdt__talk *talk, const tdt__round *round, json_t *mi
 tdt_status tdt__round_hold(tdt__talk *talk, const tdt__round *round, json_t **answer,
                            tdt_error *error) {
   tdt_status status = tdt__talk_check(talk, error);
+  if (status != TDT_OK) {
+    return status;
+  }
+  status = tdt__talk_pay(talk->group, error);
   if (status != TDT_OK) {
     return status;
   }

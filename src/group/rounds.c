@@ -14,6 +14,7 @@ struct tdt_group_rounds {
   unsigned depth;    /* how often the speaker has the floor */
   uint64_t n_rounds; /* this and what follows are the speaker's */
   uint64_t first;
+  tdt__owed owed;
   uint64_t n_failed;
   tdt__reductions reductions;
 };
@@ -108,6 +109,10 @@ void tdt__rounds_leave(tdt_group_rounds *rounds) {
 
 uint64_t tdt__rounds_next(tdt_group_rounds *rounds) {
   return ++rounds->n_rounds;
+}
+
+tdt__owed *tdt__rounds_owed(tdt_group_rounds *rounds) {
+  return &rounds->owed;
 }
 
 uint64_t tdt__rounds_first(const tdt_group_rounds *rounds) {

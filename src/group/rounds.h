@@ -33,6 +33,15 @@ uint64_t tdt__rounds_first(const tdt_group_rounds *rounds);
 void tdt__rounds_fail(tdt_group_rounds *rounds);
 uint64_t tdt__rounds_n_failed(const tdt_group_rounds *rounds);
 
+/* A note that could not be posted. */
+typedef struct tdt__owed {
+  uint64_t round; /* 0: none */
+  uint64_t first; /* round of the tuning that was left */
+} tdt__owed;
+
+/* For who has the floor. */
+tdt__owed *tdt__rounds_owed(tdt_group_rounds *rounds);
+
 /* This rank's part in the reductions over the group; see greatest.h. */
 typedef struct tdt__reductions {
   uint64_t n_begun;

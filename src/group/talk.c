@@ -36,16 +36,36 @@ tdt_status tdt__talk_fail(tdt__talk *talk, const char *text, tdt_error *error) {
   return tdt__fail(error, TDT_EGROUP, "%s", text);
 }
 
+/* The rank's message of that round is a note. */
 static tdt_status post_note(const tdt_group *group, uint64_t round, const char *who,
-                            const char *reason, uint64_t unheard, tdt_error *error) {
+                            const char *reason, tdt_error *error) {
+  const uint64_t first = tdt__rounds_first(group->rounds);
   char plain[TDT__NOTE_PLAIN_SIZE];
-  char *note = tdt__note_write(who, reason, unheard);
+  char *note = tdt__note_write(who, reason, first);
   if (note == NULL) {
-    tdt__note_write_plain(plain);
+    tdt__note_write_plain(plain, first);
   }
   tdt_status status = tdt__note_post(group, round, note != NULL ? note : plain, error);
   free(note);
+  if (status != TDT_OK) {
+    *tdt__rounds_owed(group->rounds) = (tdt__owed){round, first};
+  }
   return status;
+}
+
+tdt_status tdt__talk_pay(const tdt_group *group, tdt_error *error) {
+  tdt__owed *owed = tdt__rounds_owed(group->rounds);
+  if (owed->round == 0) {
+    return TDT_OK;
+  }
+  char note[TDT__NOTE_PLAIN_SIZE];
+  tdt__note_write_late(note, owed->first);
+  tdt_status status = tdt__note_post(group, owed->round, note, error);
+  if (status == TDT_ENOMEM) {
+    return status;
+  }
+  *owed = (tdt__owed){0}; /* what fails for another reason may have arrived after all */
+  return TDT_OK;
 }
 
 void tdt__talk_leave(tdt__talk *talk, const char *reason) {
@@ -54,21 +74,27 @@ void tdt__talk_leave(tdt__talk *talk, const char *reason) {
     talk->over = true;
     return;
   }
-  tdt_group_rounds *rounds = talk->group->rounds;
-  const uint64_t round = talk->round != 0 ? talk->round : tdt__rounds_next(rounds);
+  const tdt_group *group = talk->group;
   talk->over = true;
-  tdt__rounds_fail(rounds);
+  tdt__rounds_fail(group->rounds);
+  if (tdt__talk_pay(group, NULL) != TDT_OK) {
+    return; /* one debt at a time */
+  }
+  const uint64_t round = talk->round != 0 ? talk->round : tdt__rounds_next(group->rounds);
   /* Where even this fails the others find out by waiting. */
-  (void)post_note(talk->group, round, talk->who, reason, talk->unheard, NULL);
+  (void)post_note(group, round, talk->who, reason, NULL);
 }
 
 tdt_status tdt_group_withdraw(const tdt_group *group, const char *reason, tdt_error *error) {
   if (group->n_ranks == 1 || !tdt__rounds_enter(group->rounds, 0.0)) {
     return TDT_OK;
   }
-  const uint64_t round = tdt__rounds_next(group->rounds);
-  tdt__rounds_fail(group->rounds);
-  tdt_status status = post_note(group, round, "", reason, 0, error);
+  tdt_status status = tdt__talk_pay(group, error);
+  if (status == TDT_OK) {
+    const uint64_t round = tdt__rounds_next(group->rounds);
+    tdt__rounds_fail(group->rounds);
+    status = post_note(group, round, "", reason, error);
+  }
   tdt__rounds_leave(group->rounds);
   return status;
 }

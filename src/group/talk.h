@@ -15,8 +15,8 @@
  * without waiting for anybody. So every rank takes part in every round, if only by a note, and the
  * ranks' counts of rounds cannot drift apart. A note that is older than TDT__NOTE_FRESH_S when it
  * is read was meant for nobody who waits: that round is skipped. So is one with the note of a rank
- * that waited in vain for an answer of an earlier tuning: rank 0 left that one, too, or thinks that
- * it went well.
+ * that left an earlier tuning, which has ended here as well. A note that cannot be posted is owed,
+ * and posted before anything else is said.
  */
 typedef struct tdt__talk {
   const tdt_group *group;
@@ -26,9 +26,8 @@ typedef struct tdt__talk {
   void *user;       /* of poll() */
   tdt_status (*poll)(void *user, tdt_error *error); /* NULL: nothing ends a wait early */
   uint64_t n_failed;                                /* of the group when the talk began */
-  uint64_t round;   /* that has begun, and this rank has not posted in; 0: none */
-  uint64_t unheard; /* the round whose answer this rank waits for; 0: none */
-  bool over;        /* it has failed, and the others know or will learn it */
+  uint64_t round; /* that has begun, and this rank has not posted in; 0: none */
+  bool over;      /* it has failed, and the others know or will learn it */
 } tdt__talk;
 
 enum { TDT__NOTE_FRESH_S = 30 };
@@ -38,6 +37,9 @@ void tdt__talk_begin(tdt__talk *talk, const tdt_group *group);
 
 /* Fails with TDT_EGROUP if the talk is over, or a tuning inside of it was not agreed upon. */
 tdt_status tdt__talk_check(tdt__talk *talk, tdt_error *error);
+
+/* Posts the note that is owed, if one is. TDT_ENOMEM. */
+tdt_status tdt__talk_pay(const tdt_group *group, tdt_error *error);
 
 /* This rank goes, for this reason. Nothing happens where the talk is over already. */
 void tdt__talk_leave(tdt__talk *talk, const char *reason);

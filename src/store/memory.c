@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tdtune/record.h>
+
 #include "base/digest.h"
 #include "base/error.h"
 
@@ -115,7 +117,11 @@ bool tdt__memory_get(const tdt__memory *memory, const char *key, size_t key_size
   if (found == NULL) {
     return false;
   }
-  *candidate = atomic_load_explicit(&found->candidate, memory_order_relaxed);
+  const size_t remembered = atomic_load_explicit(&found->candidate, memory_order_relaxed);
+  if (remembered == TDT_NONE) {
+    return false; /* there is only room for it */
+  }
+  *candidate = remembered;
   return true;
 }
 
@@ -186,6 +192,14 @@ tdt_status tdt__memory_put(tdt__memory *memory, const char *key, size_t key_size
   atomic_fetch_add_explicit(&memory->count, 1, memory_order_relaxed);
   insert(room, hash, added);
   return TDT_OK;
+}
+
+tdt_status tdt__memory_reserve(tdt__memory *memory, const char *key, size_t key_size,
+                               tdt_error *error) {
+  const table *newest = atomic_load_explicit(&memory->newest, memory_order_relaxed);
+  return find(newest, tdt__hash(key, key_size), key, key_size) != NULL
+             ? TDT_OK
+             : tdt__memory_put(memory, key, key_size, TDT_NONE, error);
 }
 
 size_t tdt__memory_count(const tdt__memory *memory) {

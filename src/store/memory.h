@@ -24,6 +24,10 @@ bool tdt__memory_get(const tdt__memory *memory, const char *key, size_t key_size
 tdt_status tdt__memory_put(tdt__memory *memory, const char *key, size_t key_size, size_t candidate,
                            tdt_error *error);
 
+/* Makes sure that the key can be remembered later without fail. TDT_ENOMEM. */
+tdt_status tdt__memory_reserve(tdt__memory *memory, const char *key, size_t key_size,
+                               tdt_error *error);
+
 size_t tdt__memory_count(const tdt__memory *memory);
 
 #endif

@@ -157,6 +157,7 @@ void ranks_restore(ranks *all) {
     me->on_prune = NULL;
     me->on_poll = NULL;
     me->on_start = NULL;
+    me->on_end = NULL;
     me->stays_away = false;
     memset((void *)me->prepare_fails, 0, sizeof me->prepare_fails);
     r->settings = tdt_settings_default();
@@ -165,6 +166,14 @@ void ranks_restore(ranks *all) {
     r->stop_at = 0;
     reset_request(me);
     rig_offer(r, 3, (const int[]){3, 1, 2});
+  }
+}
+
+void ranks_renew_groups(ranks *all) {
+  board_world_close(&all->world);
+  assert_true(board_world_open(&all->world, all->n));
+  for (unsigned i = 0; i < all->n; i++) {
+    join_group(&all->at[i]);
   }
 }
 
@@ -213,6 +222,9 @@ static void *take_part(void *argument) {
     (void)me->on_start(me, 0, NULL);
   }
   me->status = tdt_tuner_resolve(me->r->tuner, &me->r->request, &me->choice, &me->error);
+  if (me->on_end != NULL) {
+    (void)me->on_end(me, 0, NULL);
+  }
   return NULL;
 }
 

@@ -30,6 +30,7 @@ struct rank {
   ranks_script *on_prune;
   ranks_script *on_poll;  /* the candidate is 0 */
   ranks_script *on_start; /* of the thread, likewise; what it says is of no interest */
+  ranks_script *on_end;   /* likewise */
   const char *prepare_fails[RIG_MOST];
   bool stays_away;
 
@@ -60,6 +61,8 @@ void ranks_run_requests(ranks *all);
  * groups stay. */
 void ranks_restore(ranks *all);
 
+/* Other groups over another board. */
+void ranks_renew_groups(ranks *all);
 /* Each rank with a store of its own. */
 void ranks_part_stores(ranks *all);
 /* Rank `number` tunes `key` alone, as if in an earlier process. */

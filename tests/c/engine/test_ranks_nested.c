@@ -18,6 +18,7 @@ typedef struct inner {
   bool swallows; /* the candidate goes on where the inner call failed */
   tdt_status status;
   rank *me;
+  char key[16];
 } inner;
 
 static inner inners[RANKS_MOST];
@@ -37,7 +38,7 @@ static tdt_status call_inner(rank *me, size_t candidate, tdt_error *error) {
   tdt_request request = me->r->request;
   tdt_choice choice;
   (void)candidate;
-  request.key = "inside";
+  request.key = in->key;
   request.user = in;
   request.launch = launch_inner;
   request.prune = NULL;
@@ -48,10 +49,13 @@ static tdt_status call_inner(rank *me, size_t candidate, tdt_error *error) {
 }
 
 static void open_inner(ranks *all) {
+  static unsigned n_keys;
+  n_keys++;
   const tdt_function function = {.name = "inner", .module = "ops", .source = "i"};
   for (unsigned i = 0; i < all->n; i++) {
     rank *me = &all->at[i];
     inners[i] = (inner){.me = me};
+    (void)snprintf(inners[i].key, sizeof inners[i].key, "inside %u", n_keys);
     assert_int_equal(
         tdt_tuner_create(me->r->context, &function, me->r->space, NULL, &inners[i].tuner, NULL),
         TDT_OK);
@@ -72,7 +76,8 @@ static void test_F22_a_tuning_inside_of_a_tuning(void **state) {
   ranks_assert_winner(all, 1, TDT_ORIGIN_TUNED);
   for (unsigned i = 0; i < all->n; i++) {
     size_t candidate;
-    assert_true(tdt_tuner_lookup(inners[i].tuner, "inside", strlen("inside"), &candidate));
+    assert_true(
+        tdt_tuner_lookup(inners[i].tuner, inners[i].key, strlen(inners[i].key), &candidate));
     assert_int_equal(candidate, 2);
     assert_int_equal(all->at[i].n_max, 2);
   }

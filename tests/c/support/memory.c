@@ -45,6 +45,10 @@ void memory_give_to_jansson(void) {
   json_set_alloc_funcs(__wrap_malloc, __wrap_free);
 }
 
+void memory_spare_jansson(void) {
+  json_set_alloc_funcs(__real_malloc, __real_free);
+}
+
 static bool refuses(void) {
   if (script.at == 0) {
     return false;

@@ -20,5 +20,7 @@ long memory_live(void);
 
 /* jansson calls the C library by itself and is not reached by the linker. */
 void memory_give_to_jansson(void);
+/* It has all the memory it wants again. */
+void memory_spare_jansson(void);
 
 #endif
