@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import gc
 import math
-import subprocess
 import sys
 import threading
 import weakref
@@ -16,9 +15,11 @@ from typing import Any
 
 import pytest
 from conftest import RunPython
-from tdtune import groups, ordinals, torch_group
+from stand_ins import Stage, stage
+from tdtune import autotune, devices, facts, groups, ordinals, torch_group
 from tdtune._native import Group
 from tdtune.torch_group import TorchGroup
+from worlds import StoreServer
 
 # -- which group counts ------------------------------------------------------------------------
 
@@ -131,29 +132,16 @@ def test_there_is_one_group_for_each_process_group_while_that_lives() -> None:
 
 dist: Any = pytest.importorskip("torch.distributed")
 
-SERVER = """
-import sys, torch.distributed as dist
-store = dist.TCPStore("127.0.0.1", 0, None, True, wait_for_workers=False)
-print(store.port, flush=True)
-sys.stdin.read()
-"""
-
 
 @pytest.fixture
-def server() -> Iterator[subprocess.Popen[str]]:
-    """A process that keeps a TCPStore, as torchrun does; its port is the first line it prints."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    yield process
-    process.kill()
-    process.communicate()
+def server() -> Iterator[StoreServer]:
+    server = StoreServer()
+    yield server
+    server.kill()
 
 
-def connect(server: subprocess.Popen[str]) -> Callable[[], Any]:
-    assert server.stdout is not None
-    port = int(server.stdout.readline())
-    return lambda: dist.TCPStore("127.0.0.1", port, None, False)
+def connect(server: StoreServer) -> Any:
+    return dist.TCPStore("127.0.0.1", server.port, None, False)
 
 
 @pytest.fixture(params=["hash", "file", "tcp"])
@@ -164,7 +152,8 @@ def clients(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Any]
         return lambda: store
     if request.param == "file":
         return lambda: dist.FileStore(str(tmp_path / "store"), -1)
-    return connect(request.getfixturevalue("server"))
+    server = request.getfixturevalue("server")
+    return lambda: connect(server)
 
 
 # A TorchGroup does not keep its process group alive.
@@ -241,12 +230,11 @@ def test_an_interrupted_beginning_is_begun_again(monkeypatch: pytest.MonkeyPatch
 
 
 def test_R05_a_store_that_is_lost_is_an_error_that_says_so(
-    server: subprocess.Popen[str], capfd: pytest.CaptureFixture[str]
+    server: StoreServer,
 ) -> None:
-    group = group_over(connect(server)(), 1)
+    group = group_over(connect(server), 1)
     group.put("1/1", b"")
     server.kill()
-    server.wait()
     lost = "the key-value store of the process group cannot be reached"
     with pytest.raises(RuntimeError, match=lost):
         group.get("1/0", 1.0)
@@ -465,3 +453,238 @@ def test_R04_a_message_that_a_signal_interrupts_is_sent_again() -> None:
         Group(board).withdraw("first")
     assert len(board.said) == 1
     assert b"first" in board.said[0]
+
+
+# -- what a tuner tells the others ----------------------------------------------------------------
+
+
+def tuner(key_fn: Callable[..., object] = lambda x: x) -> Any:
+    @autotune([{"C": 0}, {"C": 1}], key_fn=key_fn, warmup=0, repeat=1)
+    def tuned(x: object, C: int) -> Any:
+        return stage.run(C)
+
+    return tuned
+
+
+@pytest.fixture
+def board() -> Board:
+    return Board()
+
+
+@pytest.fixture
+def pg(board: Board) -> Ranks:
+    pg = Ranks(1, 2)
+    groups._groups[pg] = Group(board)
+    return pg
+
+
+def raises(exception: BaseException) -> Callable[..., object]:
+    def key_fn(x: object) -> object:
+        raise exception
+
+    return key_fn
+
+
+class Hashing:
+    """A key whose own code fails."""
+
+    def __hash__(self) -> int:
+        raise ValueError("mine")
+
+
+@pytest.mark.parametrize(
+    ("key_fn", "expected", "told"),
+    [
+        (raises(ValueError("mine")), ValueError, "ValueError: mine"),
+        (raises(KeyboardInterrupt()), KeyboardInterrupt, "KeyboardInterrupt"),
+        (raises(SystemExit(3)), SystemExit, "SystemExit: 3"),
+        (lambda x: object(), TypeError, "TypeError: "),
+    ],
+)
+def test_R04_what_ends_a_call_before_it_looks_anything_up_is_told(
+    board: Board,
+    pg: Ranks,
+    stage: Stage,
+    key_fn: Callable[..., object],
+    expected: type[BaseException],
+    told: str,
+) -> None:
+    with pytest.raises(expected) as raised:
+        tuner(key_fn)(1, autotune_pg=pg)
+    assert raised.value.__cause__ is None
+    assert raised.value.__context__ is None or raised.value.__suppress_context__
+    (note,) = board.said
+    assert told.encode() in note
+    assert stage.take_ran() == []
+
+
+def test_R04_a_key_whose_own_code_fails_is_told(
+    board: Board, pg: Ranks, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(groups, "_triton_dist_world", lambda: pg)
+    with pytest.raises(ValueError, match="mine"):
+        tuner(lambda x: Hashing())(1)
+    (note,) = board.said
+    assert b"ValueError: mine" in note
+
+
+@pytest.mark.parametrize("broken", ["find_place", "host_hardware", "dependencies"])
+def test_R04_what_fails_on_the_way_to_the_engine_is_told(
+    board: Board, pg: Ranks, stage: Stage, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    def fail(*args: object) -> object:
+        raise OSError(f"no {broken}")
+
+    monkeypatch.setattr(devices if broken == "find_place" else facts, broken, fail)
+    with pytest.raises(OSError, match=f"no {broken}"):
+        tuner()(1, autotune_pg=pg)
+    (note,) = board.said
+    assert f"OSError: no {broken}".encode() in note
+
+
+def test_R04_a_wrong_setting_and_a_wrong_call_are_told(
+    board: Board, pg: Ranks, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ValueError, match="C"):
+        tuner()(1, C=1, autotune_pg=pg)
+    monkeypatch.setenv("TRITON_DIST_AUTOTUNE_RANK_TIMEOUT", "soon")
+    with pytest.raises(ValueError, match="RANK_TIMEOUT"):
+        tuner()(1, autotune_pg=pg)
+    assert len(board.said) == 2
+
+
+def test_F08_without_autotune_the_others_are_told_nothing(
+    board: Board, pg: Ranks, stage: Stage
+) -> None:
+    assert tuner(raises(ValueError("mine")))(1, autotune=False, autotune_pg=pg) == 0
+    with pytest.raises(ValueError, match="C"):
+        tuner()(1, C=1, autotune=False, autotune_pg=pg)
+    assert board.said == []
+
+
+def test_R04_where_the_others_cannot_be_told_the_exception_is_the_same(
+    board: Board, pg: Ranks, stage: Stage
+) -> None:
+    board.raising = [OSError("lost")]
+    with pytest.raises(ValueError, match="mine") as raised:
+        tuner(raises(ValueError("mine")))(1, autotune_pg=pg)
+    assert raised.value.__context__ is None
+
+
+def test_R04_an_interrupt_while_the_others_are_told_is_not_lost(
+    board: Board, pg: Ranks, stage: Stage
+) -> None:
+    board.raising = [KeyboardInterrupt()]
+    with pytest.raises(KeyboardInterrupt):
+        tuner(raises(ValueError("mine")))(1, autotune_pg=pg)
+    (note,) = board.said
+    assert b"ValueError: mine" in note
+
+
+def test_R05_a_board_that_fails_is_a_runtime_error(board: Board, pg: Ranks, stage: Stage) -> None:
+    board.raising = [OSError("lost")] * 9
+    with pytest.raises(RuntimeError, match="OSError: lost"):
+        tuner()(1, autotune_pg=pg)
+    assert stage.take_ran() == []
+
+
+def test_R05_the_time_out_is_that_of_the_environment(
+    board: Board, pg: Ranks, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRITON_DIST_AUTOTUNE_RANK_TIMEOUT", "0.2")
+    with pytest.raises(RuntimeError, match=r"0\.2"):
+        tuner()(1, autotune_pg=pg)
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit])
+def test_R04_an_interrupt_while_waiting_for_ranks_ends_the_wait(
+    board: Board, pg: Ranks, stage: Stage, raised: type[BaseException]
+) -> None:
+    def get(key: str, slice_s: float) -> bytes | None:
+        raise raised("enough")
+
+    board.get = get  # type: ignore[method-assign]
+    with pytest.raises(raised, match="enough"):
+        tuner()(1, autotune_pg=pg)
+    assert b"enough" in board.said[-1]
+
+
+# -- what is remembered for each group -------------------------------------------------------------
+
+
+@pytest.fixture
+def anew(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    """Nothing comes from the store, and time is the stage's."""
+    accelerator = sys.modules["torch"].cuda
+    place = devices.Place("cuda", 0, accelerator)
+    monkeypatch.setattr(devices, "find_place", lambda args, kwargs: place)
+    monkeypatch.setenv("TRITON_DIST_AUTOTUNE_ALWAYS_TUNE", "1")
+    return stage
+
+
+def test_F11_a_key_is_remembered_for_each_group_on_its_own(anew: Stage) -> None:
+    tuned, one, other = tuner(), Ranks(0, 1), Ranks(0, 1)
+    given: list[dict[str, Any]] = [
+        {"autotune_pg": one},
+        {"autotune_pg": other},
+        {},
+    ]
+    for kwargs in given:
+        anew.cost_ms = {0: 2.0, 1: 1.0}
+        assert tuned(5, **kwargs) == 1
+        assert anew.take_ran() == [0, 1, 1]
+    anew.cost_ms = {0: 1.0, 1: 2.0}
+    for kwargs in [*given, {"autotune_pg": None}]:
+        assert tuned(5, **kwargs) == 1
+        assert anew.take_ran() == [1]
+
+
+def test_F11_groups_that_come_and_go_leave_nothing_behind(anew: Stage) -> None:
+    tuned, stays = tuner(), Ranks(0, 1)
+    tuned(5)
+    tuned(5, autotune_pg=stays)
+    sizes = set()
+    for _ in range(10):
+        pg = Ranks(0, 1)
+        tuned(5, autotune_pg=pg)
+        sizes.add(len(gc.get_referents(tuned)))
+        gone = weakref.ref(pg)
+        del pg
+        gc.collect()
+        assert gone() is None
+    assert len(sizes) == 1
+    anew.take_ran()
+    assert tuned(5, autotune_pg=stays) == 0
+    assert anew.take_ran() == [0]
+
+
+def test_F11_a_remembered_key_may_bring_new_groups_while_it_goes(anew: Stage) -> None:
+    tuned = tuner()
+    kept = []
+
+    class Text(str):
+        """A key that tunes when it goes."""
+
+        def __del__(self) -> None:
+            kept.append(Ranks(0, 1))
+            tuned(len(kept), autotune_pg=kept[-1])
+
+    pg = Ranks(0, 1)
+    tuned(Text("one"), autotune_pg=pg)
+    tuned("two", autotune_pg=pg)
+    del pg
+    gc.collect()
+    for n in range(3):
+        kept.append(Ranks(0, 1))
+        tuned(n, autotune_pg=kept[-1])
+    assert len(kept) >= 3
+
+
+@pytest.mark.parametrize("pg", [5, "world", SimpleNamespace()])
+def test_F11_a_wrong_group_is_refused_by_a_call(anew: Stage, pg: object) -> None:
+    tuned = tuner()
+    for _ in range(2):
+        with pytest.raises(TypeError, match="autotune_pg must be"):
+            tuned(5, autotune_pg=pg)
+    assert anew.take_ran() == []
+    assert tuned(5, autotune=False, autotune_pg=pg) == 0

@@ -56,6 +56,29 @@ if dist.is_initialized():
 """
 
 
+SERVER = """
+import sys, torch.distributed as dist
+store = dist.TCPStore("127.0.0.1", 0, None, True, wait_for_workers=False)
+print(store.port, flush=True)
+sys.stdin.read()
+"""
+
+
+class StoreServer:
+    """A process that keeps a TCPStore, as torchrun does; `port` is where it is."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self._process.stdout is not None
+        self.port = int(self._process.stdout.readline())
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
 class Rank(NamedTuple):
     """How a rank ended: its exit status, what it handed back, and what it printed."""
 
