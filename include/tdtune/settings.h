@@ -26,10 +26,11 @@ typedef struct tdt_settings {
   double lock_timeout_s; /* longest wait for another process that tunes the same key, then go
                             on without its result; 0 never waits */
   double rank_timeout_s; /* longest wait for the other ranks of a group; above 0 */
+  unsigned n_workers;    /* most threads that prepare candidates; 0 or 1: the calling thread does */
 } tdt_settings;
 
 /* The defaults: tune on a miss, use what is stored, wait at most 600 s for other processes and
- * ranks. Reads no environment. */
+ * ranks, prepare with as many threads as this process may use cores. Reads no environment. */
 TDT_EXPORT tdt_settings tdt_settings_default(void);
 
 /*
@@ -38,9 +39,12 @@ TDT_EXPORT tdt_settings tdt_settings_default(void);
  *   TRITON_DIST_AUTOTUNE_VERSION_CHECK  0 or 1
  *   TRITON_DIST_AUTOTUNE_ON_MISS        tune, first or error
  *   TRITON_DIST_AUTOTUNE_RANK_TIMEOUT   seconds, a number above 0
+ *   TRITON_DIST_AUTOTUNE_COMPILE_WORKERS  threads, a whole number above 0
  * An empty value counts as unset. Where the environment announces several ranks (WORLD_SIZE,
  * OMPI_COMM_WORLD_SIZE, PMI_SIZE or SLURM_NTASKS above 1), lock_timeout_s is 0: ranks that wait
- * for one another's files could wait for ever.
+ * for one another's files could wait for ever. Where it tells how many ranks this machine has
+ * (LOCAL_WORLD_SIZE, OMPI_COMM_WORLD_LOCAL_SIZE, MPI_LOCALNRANKS, else SLURM_NTASKS_PER_NODE), they
+ * share its cores, and n_workers is this rank's share.
  *
  * Returns TDT_EINVAL for any other value, naming the variable, the value and what is allowed;
  * *settings is then untouched. Not to be called while another thread changes the environment.

@@ -64,8 +64,9 @@ typedef struct tdt_progress {
 /*
  * All that a miss may need. Start with tdt_request_init(), which sets defaults; `launch` is
  * required. Everything is borrowed until tdt_tuner_resolve() returns, and every callback runs on
- * the thread that called it, never under a lock (but measurements with the same device id wait for
- * one another). Callbacks may call any function of this library, also resolve itself.
+ * the thread that called it (except prepare and anticipate, see there), never under a lock (but
+ * measurements with the same device id wait for one another). Callbacks may call any function of
+ * this library, also resolve itself.
  */
 typedef struct tdt_request {
   size_t size;                  /* sizeof(tdt_request) of the caller; set by tdt_request_init() */
@@ -103,9 +104,24 @@ typedef struct tdt_request {
    * Makes the candidate ready to be launched (compiles it, say): once for each that takes part,
    * before any of them is launched. NULL: nothing to prepare. A failure is none of the candidate's,
    * which gets its normal chance; but one that fails on some ranks and not on others counts as
-   * failed and is launched on none. TDT_ESTOPPED ends the tuning.
+   * failed and is launched on none. TDT_ESTOPPED ends the tuning: candidates being prepared are
+   * finished, no others are begun.
+   *
+   * Called from up to settings->n_workers threads at once, which this library makes and ends, each
+   * candidate by one of them; with 0 or 1, or where no thread can be made, from the thread that
+   * called resolve, one candidate after another. In either case poll() is asked in between.
    */
   tdt_status (*prepare)(void *user, size_t candidate, tdt_error *error);
+  /*
+   * The same, for a caller who learns what to prepare only from a launch, and as help that has no
+   * say in the outcome. Once in a tuning, between the first launch that succeeds and the next one,
+   * it is called for each other candidate that is still to run. (If the plan has no warm-ups the
+   * first launches are timed together, and it is called after those.) It must not launch; nothing
+   * is launched or timed meanwhile, and the device's turn is kept, so that a tuning with the same
+   * device begun in it would wait for ever. Threads as for prepare. Not called with n_workers 0 or
+   * 1, nor for a single candidate: there it would gain nothing. NULL: nothing to do.
+   */
+  void (*anticipate)(void *user, size_t candidate);
 } tdt_request;
 
 TDT_EXPORT void tdt_request_init(tdt_request *request);

@@ -15,13 +15,18 @@
   X(VERSION_CHECK, "TRITON_DIST_AUTOTUNE_VERSION_CHECK")                                           \
   X(ON_MISS, "TRITON_DIST_AUTOTUNE_ON_MISS")                                                       \
   X(RANK_TIMEOUT, "TRITON_DIST_AUTOTUNE_RANK_TIMEOUT")                                             \
+  X(COMPILE_WORKERS, "TRITON_DIST_AUTOTUNE_COMPILE_WORKERS")                                       \
   X(DIR, "TRITON_DIST_AUTOTUNE_DIR")                                                               \
   X(HOME, "HOME")                                                                                  \
   X(TMPDIR, "TMPDIR")                                                                              \
   X(WORLD_SIZE, "WORLD_SIZE")                                                                      \
   X(OMPI_WORLD_SIZE, "OMPI_COMM_WORLD_SIZE")                                                       \
   X(PMI_SIZE, "PMI_SIZE")                                                                          \
-  X(SLURM_NTASKS, "SLURM_NTASKS")
+  X(SLURM_NTASKS, "SLURM_NTASKS")                                                                  \
+  X(LOCAL_WORLD_SIZE, "LOCAL_WORLD_SIZE")                                                          \
+  X(OMPI_LOCAL_SIZE, "OMPI_COMM_WORLD_LOCAL_SIZE")                                                 \
+  X(MPI_LOCAL_SIZE, "MPI_LOCALNRANKS")                                                             \
+  X(SLURM_LOCAL_SIZE, "SLURM_NTASKS_PER_NODE")
 
 typedef enum tdt__env {
 #define TDT__ENV_ENUM_(id, name) TDT__ENV_##id,

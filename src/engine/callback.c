@@ -18,6 +18,10 @@ tdt_status tdt__call_prepare(const tdt__call *call, size_t candidate, tdt_error 
   return call->request.prepare(call->request.user, candidate, reason);
 }
 
+void tdt__call_anticipate(const tdt__call *call, size_t candidate) {
+  call->request.anticipate(call->request.user, candidate);
+}
+
 tdt_status tdt__call_prune(const tdt__call *call, size_t candidate, bool *keep, tdt_error *error) {
   if (call->request.prune == NULL) {
     *keep = true;

@@ -15,6 +15,7 @@ tdt_status tdt__call_launch(const tdt__call *call, size_t candidate, tdt_error *
 tdt_status tdt__call_prune(const tdt__call *call, size_t candidate, bool *keep, tdt_error *error);
 /* Why it could not be prepared goes into *reason, which the caller clears. */
 tdt_status tdt__call_prepare(const tdt__call *call, size_t candidate, tdt_error *reason);
+void tdt__call_anticipate(const tdt__call *call, size_t candidate);
 void tdt__call_discard(const tdt__call *call, size_t candidate);
 tdt_status tdt__call_poll(const tdt__call *call, tdt_error *error);
 void tdt__call_progress(const tdt__call *call, const tdt_progress *progress);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "engine/agree.h"
 #include "engine/callback.h"
+#include "engine/prepare.h"
 #include "engine/turn.h"
 
 typedef struct measurement {
@@ -14,7 +15,10 @@ typedef struct measurement {
   const tdt_device *device;
   tdt__schedule *schedule;
   tdt__journal *journal;
-  double *samples_ms; /* of one burst */
+  const tdt__slate *slate; /* whose queue it measures */
+  double *samples_ms;      /* of one burst */
+  bool launched;           /* a candidate ran, and the others were anticipated after it */
+  bool ended;              /* poll() said so while they were */
   tdt_progress progress;
 } measurement;
 
@@ -22,9 +26,24 @@ static tdt_status synchronize(const measurement *m, tdt_error *reason) {
   return m->device->table->synchronize(m->device->self, reason);
 }
 
-static tdt_status warm_up(const measurement *m, const tdt__step *step, tdt_error *reason) {
+/* A candidate has run, and nothing is being timed. */
+static tdt_status anticipate_rest(measurement *m, const tdt__step *step, tdt_error *error) {
+  if (m->launched) {
+    return TDT_OK;
+  }
+  m->launched = true;
+  tdt_status status = tdt__anticipate(m->call, m->slate->queue + step->position,
+                                      m->slate->n_queued - step->position, step->candidate, error);
+  m->ended = status != TDT_OK;
+  return status;
+}
+
+static tdt_status warm_up(measurement *m, const tdt__step *step, tdt_error *reason) {
   for (unsigned run = 0; run < step->n_runs; run++) {
     tdt_status status = tdt__call_launch(m->call, step->candidate, reason);
+    if (status == TDT_OK) {
+      status = anticipate_rest(m, step, reason);
+    }
     if (status != TDT_OK) {
       return status;
     }
@@ -57,8 +76,12 @@ static tdt_status run_timed(const measurement *m, const tdt__step *step, tdt_err
 }
 
 /* Does the burst on the device; *reason says why it failed. */
-static tdt_status run_burst(const measurement *m, const tdt__step *step, tdt_error *reason) {
-  return step->kind == TDT__STEP_WARMUP ? warm_up(m, step, reason) : run_timed(m, step, reason);
+static tdt_status run_burst(measurement *m, const tdt__step *step, tdt_error *reason) {
+  if (step->kind == TDT__STEP_WARMUP) {
+    return warm_up(m, step, reason);
+  }
+  tdt_status status = run_timed(m, step, reason);
+  return status == TDT_OK ? anticipate_rest(m, step, reason) : status;
 }
 
 /* A device that cannot even be waited for after a failure is ruined. */
@@ -94,7 +117,7 @@ static tdt_status fail_candidate(const measurement *m, const tdt__step *step,
 /* Gives the schedule what the burst brought. */
 static tdt_status settle_burst(const measurement *m, const tdt__step *step, tdt_status outcome,
                                tdt_error *reason, tdt_error *error) {
-  if (outcome == TDT_ESTOPPED) {
+  if (outcome == TDT_ESTOPPED || m->ended) {
     return tdt__pass_on(outcome, reason, error);
   }
   if (outcome != TDT_OK) {
@@ -216,12 +239,13 @@ static tdt_status run_all(measurement *m, tdt_error *error) {
   return status;
 }
 
-tdt_status tdt__measure(tdt__flight *flight, tdt__schedule *schedule, tdt__journal *journal,
-                        tdt_error *error) {
+tdt_status tdt__measure(tdt__flight *flight, const tdt__slate *slate, tdt__schedule *schedule,
+                        tdt__journal *journal, tdt_error *error) {
   measurement m = {
       .flight = flight,
       .call = flight->call,
       .device = &flight->call->device,
+      .slate = slate,
       .schedule = schedule,
       .journal = journal,
       .samples_ms = calloc(flight->call->tuner->plan.n_repeat, sizeof(double)),

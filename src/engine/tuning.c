@@ -65,7 +65,7 @@ static tdt_status measure(tdt__flight *flight, tdt__slate *slate, tdt__journal *
   if (status != TDT_OK) {
     return status;
   }
-  status = tdt__measure(flight, schedule, journal, error);
+  status = tdt__measure(flight, slate, schedule, journal, error);
   collect(schedule, slate);
   tdt__schedule_destroy(schedule);
   return status;

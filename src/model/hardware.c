@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "model/hardware.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <jansson.h>
 
 #include <tdtune/identity.h>
 
+#include "base/cpus.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/utf8.h"
@@ -87,25 +86,6 @@ void tdt__cpu_model(FILE *cpuinfo, char *model, size_t size) {
   }
 }
 
-/* Cores that this process may run on. */
-static long count_cores(void) {
-  /* A set that is smaller than the kernel's is refused, so it grows until it is not. */
-  for (size_t n_cpus = 1024; n_cpus <= (size_t)1 << 20; n_cpus *= 4) {
-    cpu_set_t *set = CPU_ALLOC(n_cpus);
-    if (set == NULL) {
-      break;
-    }
-    size_t size = CPU_ALLOC_SIZE(n_cpus);
-    int count = sched_getaffinity(0, size, set) == 0 ? CPU_COUNT_S(size, set) : 0;
-    CPU_FREE(set);
-    if (count > 0) {
-      return count;
-    }
-  }
-  long online = sysconf(_SC_NPROCESSORS_ONLN);
-  return online > 0 ? online : 1;
-}
-
 static void find_model(char *model, size_t size) {
   model[0] = '\0';
   FILE *cpuinfo = fopen("/proc/cpuinfo", "re");
@@ -129,7 +109,7 @@ tdt_status tdt_host_hardware(char **json, tdt_error *error) {
   const char *arch = uname(&system) == 0 ? system.machine : "unknown";
 
   json_t *facts = json_pack("{s:s, s:s, s:I}", "device", device, "arch", arch, "cores",
-                            (json_int_t)count_cores());
+                            (json_int_t)tdt__cpus_usable());
   char *text = facts != NULL ? tdt__json_text(facts) : NULL;
   json_decref(facts);
   free(device);

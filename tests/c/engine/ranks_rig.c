@@ -77,7 +77,9 @@ static tdt_status poll(void *user, tdt_error *error) {
 
 static tdt_status prepare(void *user, size_t candidate, tdt_error *error) {
   rank *me = user;
-  me->n_prepared++;
+  if (atomic_fetch_add(&me->n_prepared, 1) == 0) {
+    me->prepared_first = candidate;
+  }
   return me->prepare_fails[candidate] == NULL
              ? TDT_OK
              : tdt_error_set(error, TDT_EFAILED, "%s", me->prepare_fails[candidate]);
@@ -232,7 +234,8 @@ static void reset(rank *me) {
   rig_reset_counters(me->r);
   tdt_error_clear(&me->error);
   me->n_posts = 0;
-  me->n_max = me->n_prepared = me->n_polls = 0;
+  me->n_max = me->n_polls = 0;
+  atomic_store(&me->n_prepared, 0);
   me->choice = (tdt_choice){77, TDT_ORIGIN_FIRST, false};
 }
 

@@ -36,7 +36,9 @@ struct rank {
 
   /* Of the last run. Who posts takes part in a round; hints are left out. */
   atomic_uint n_posts;
-  unsigned n_max, n_prepared, n_polls;
+  atomic_uint n_prepared;
+  size_t prepared_first;
+  unsigned n_max, n_polls;
   tdt_status status;
   tdt_choice choice;
   tdt_error error;

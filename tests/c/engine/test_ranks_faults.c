@@ -157,6 +157,20 @@ static void test_B02_each_is_not_prepared_somewhere(void **state) {
   ranks_assert_in_step(all, "k");
 }
 
+static void test_B02_each_rank_begins_at_another_place(void **state) {
+  ranks *all = *state;
+  ranks_set_prepare(all);
+  for (unsigned i = 0; i < all->n; i++) {
+    all->at[i].r->settings.n_workers = 1;
+  }
+  ranks_run(all, "k");
+  ranks_assert_winner(all, 1, TDT_ORIGIN_TUNED);
+  for (unsigned i = 0; i < all->n; i++) {
+    assert_int_equal(all->at[i].n_prepared, 3);
+    assert_int_equal(all->at[i].prepared_first, i);
+  }
+}
+
 /* -- a rank that leaves --------------------------------------------------------------------------
  */
 
@@ -454,6 +468,7 @@ int main(void) {
       RANKS_TEST(3, test_B02_not_prepared_on_some_is_run_on_none),
       RANKS_TEST(3, test_B02_not_prepared_on_all_has_its_chance),
       RANKS_TEST(2, test_B02_each_is_not_prepared_somewhere),
+      RANKS_TEST(3, test_B02_each_rank_begins_at_another_place),
       RANKS_TEST(3, test_R04_pruning_fails_on_one_rank),
       RANKS_TEST(3, test_R04_the_device_is_ruined_on_one_rank),
       RANKS_TEST(3, test_R04_F13_a_rank_stops_in_a_launch),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "harness.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,11 @@ static const char *const variables[] = {
     "OMPI_COMM_WORLD_SIZE",
     "PMI_SIZE",
     "SLURM_NTASKS",
+    "LOCAL_WORLD_SIZE",
+    "OMPI_COMM_WORLD_LOCAL_SIZE",
+    "MPI_LOCALNRANKS",
+    "SLURM_NTASKS_PER_NODE",
+    "TRITON_DIST_AUTOTUNE_COMPILE_WORKERS",
 };
 
 static int clear_environment(void **state) {
@@ -77,6 +83,77 @@ static void test_F24_what_happens_on_a_miss(void **state) {
   assert_settings(false, false, TDT_ON_MISS_TUNE, 600.0);
 }
 
+static unsigned read_workers(void) {
+  tdt_settings settings = {0};
+  assert_int_equal(tdt_settings_from_environment(&settings, NULL), TDT_OK);
+  return settings.n_workers;
+}
+
+/* On this many cores from here on; false where there are too few. */
+static bool use_cores(int n) {
+  cpu_set_t all;
+  cpu_set_t some;
+  CPU_ZERO(&some);
+  assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+  for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&some) < n; i++) {
+    if (CPU_ISSET(i, &all)) {
+      CPU_SET(i, &some);
+    }
+  }
+  return CPU_COUNT(&some) == n && sched_setaffinity(0, sizeof some, &some) == 0;
+}
+
+static void test_B02_workers_follow_the_cores_of_the_process(void **state) {
+  (void)state;
+  cpu_set_t before;
+  assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+  assert_int_equal(read_workers(), CPU_COUNT(&before));
+  for (int n = 1; use_cores(n) && n < 8; n++) {
+    assert_int_equal(read_workers(), n);
+    assert_int_equal(tdt_settings_default().n_workers, n);
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+  }
+  assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+static void test_B02_ranks_of_a_machine_share_its_cores(void **state) {
+  static const char *const sizes[] = {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE",
+                                      "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"};
+  (void)state;
+  const unsigned all = read_workers();
+  for (size_t i = 0; i < N_OF(sizes); i++) {
+    (void)setenv(sizes[i], "2", 1);
+    assert_int_equal(read_workers(), all < 2 ? 1 : all / 2);
+    (void)setenv(sizes[i], "1", 1);
+    assert_int_equal(read_workers(), all);
+    (void)setenv(sizes[i], "99999999", 1);
+    assert_int_equal(read_workers(), 1);
+    (void)setenv(sizes[i], "4(x2)", 1);
+    assert_int_equal(read_workers(), all);
+    (void)unsetenv(sizes[i]);
+  }
+}
+
+static void test_B02_the_number_of_workers_may_be_given(void **state) {
+  static const char *const wrong[] = {"0", "-1", "many", "2.5", "1 "};
+  (void)state;
+  (void)setenv("LOCAL_WORLD_SIZE", "8", 1);
+  (void)setenv("TRITON_DIST_AUTOTUNE_COMPILE_WORKERS", "3", 1);
+  assert_int_equal(read_workers(), 3);
+  (void)setenv("TRITON_DIST_AUTOTUNE_COMPILE_WORKERS", "1", 1);
+  assert_int_equal(read_workers(), 1);
+  for (size_t i = 0; i < N_OF(wrong); i++) {
+    tdt_settings settings = {.n_workers = 77};
+    tdt_error error = TDT_ERROR_INIT;
+    (void)setenv("TRITON_DIST_AUTOTUNE_COMPILE_WORKERS", wrong[i], 1);
+    assert_int_equal(tdt_settings_from_environment(&settings, &error), TDT_EINVAL);
+    assert_contains(tdt_error_text(&error), "TRITON_DIST_AUTOTUNE_COMPILE_WORKERS");
+    assert_contains(tdt_error_text(&error), wrong[i]);
+    assert_int_equal(settings.n_workers, 77);
+    tdt_error_clear(&error);
+  }
+}
+
 static void test_several_ranks_never_wait_for_files(void **state) {
   (void)state;
   static const struct {
@@ -85,7 +162,7 @@ static void test_several_ranks_never_wait_for_files(void **state) {
   } cases[] = {{"2", 0.0},     {"4096", 0.0}, {"99999999999999999999", 0.0},
                {"1", 600.0},   {"0", 600.0},  {"-4", 600.0},
                {"many", 600.0}};
-  for (size_t variable = 3; variable < N_OF(variables); variable++) {
+  for (size_t variable = 3; variable < 7; variable++) {
     for (size_t i = 0; i < N_OF(cases); i++) {
       (void)setenv(variables[variable], cases[i].value, 1);
       assert_settings(false, false, TDT_ON_MISS_TUNE, cases[i].timeout_s);
@@ -136,6 +213,9 @@ int main(void) {
       in_clear(test_unset_and_empty_are_the_defaults),
       in_clear(test_F17_F18_switches),
       in_clear(test_F24_what_happens_on_a_miss),
+      in_clear(test_B02_workers_follow_the_cores_of_the_process),
+      in_clear(test_B02_ranks_of_a_machine_share_its_cores),
+      in_clear(test_B02_the_number_of_workers_may_be_given),
       in_clear(test_several_ranks_never_wait_for_files),
       in_clear(test_F17_F18_F24_bad_values_are_named),
   };
