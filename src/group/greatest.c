@@ -57,12 +57,10 @@ static tdt_status begin(tdt__talk *talk, const double *values, size_t n_values, 
   return status;
 }
 
-static tdt_status end(tdt__talk *talk, const char *what, double *values, tdt_error *told) {
-  const tdt_group *group = talk->group;
+static tdt_status end(tdt__patience *patience, double *values, tdt_error *told) {
+  const tdt_group *group = patience->talk->group;
   tdt__reductions *mine = tdt__rounds_reductions(group->rounds);
-  tdt__patience patience;
   bool done = false;
-  tdt__patience_begin(&patience, talk, what);
   for (;;) {
     tdt_status status = group->table->wait_max(group->self, TDT__SLICE_S, values, &done, told);
     if (status != TDT_OK || done) {
@@ -70,7 +68,7 @@ static tdt_status end(tdt__talk *talk, const char *what, double *values, tdt_err
       mine->n_left = status == TDT_ESTOPPED ? mine->n_left : 0;
       return status;
     }
-    status = tdt__patience_go_on(&patience, "one of the ranks", told);
+    status = tdt__patience_go_on(patience, "one of the ranks", told);
     if (status != TDT_OK) {
       return status;
     }
@@ -84,13 +82,18 @@ static const char *reason_of(tdt_status status, const tdt_error *told) {
   return told->code != TDT_OK ? tdt_error_text(told) : tdt_status_text(status);
 }
 
-/* Whoever is still there meets in one round more. Some find out a whole deadline after others. */
-static tdt_status hold_roll_call(tdt__talk *talk, const char *what, tdt_error *error) {
+/*
+ * Whoever is still there meets in one round more. Some find out at once, and others only by their
+ * deadline, `rest_s` from now: rank 0 waits a little longer than to that, and the others for it.
+ */
+static tdt_status hold_roll_call(tdt__talk *talk, const char *what, double rest_s,
+                                 tdt_error *error) {
   char step[96];
   const double timeout_s = talk->timeout_s;
+  const double grace_s = timeout_s < 10.0 ? 0.5 * timeout_s : 5.0;
   (void)snprintf(step, sizeof step, "%s could not be found", what);
   const tdt__round round = {.what = step};
-  talk->timeout_s += timeout_s < 10.0 ? 0.5 * timeout_s : 5.0;
+  talk->timeout_s = (rest_s > 0.0 ? rest_s : 0.0) + (talk->group->rank == 0 ? 1 : 2) * grace_s;
   tdt_status status = tdt__round_hold(talk, &round, NULL, error);
   talk->timeout_s = timeout_s;
   return status;
@@ -105,10 +108,10 @@ static void end_talk(tdt__talk *talk) {
 }
 
 /* The reduction failed here, for this reason. */
-static tdt_status find_missing(tdt__talk *talk, const char *what, const char *reason,
+static tdt_status find_missing(tdt__talk *talk, const char *what, double rest_s, const char *reason,
                                tdt_error *error) {
   tdt_error found = TDT_ERROR_INIT;
-  tdt_status status = hold_roll_call(talk, what, &found);
+  tdt_status status = hold_roll_call(talk, what, rest_s, &found);
   end_talk(talk);
   if (status == TDT_OK) {
     status = tdt__fail(error, TDT_EGROUP, "%s: %s: %s", talk->who, what, reason);
@@ -124,9 +127,12 @@ static tdt_status find_missing(tdt__talk *talk, const char *what, const char *re
 /* All ranks have begun, so that the end is near. */
 static tdt_status end_or_miss(tdt__talk *talk, const char *what, double *values, tdt_error *error) {
   tdt_error told = TDT_ERROR_INIT;
-  tdt_status status = end(talk, what, values, &told);
+  tdt__patience patience;
+  tdt__patience_begin(&patience, talk, what);
+  tdt_status status = end(&patience, values, &told);
   if (status == TDT_EGROUP) {
-    status = find_missing(talk, what, reason_of(status, &told), error);
+    const double rest_s = talk->timeout_s - tdt__patience_waited_s(&patience);
+    status = find_missing(talk, what, rest_s, reason_of(status, &told), error);
   } else if (status != TDT_OK) {
     (void)tdt__fail(error, status, "%s: %s: %s", talk->who, what, reason_of(status, &told));
   }
