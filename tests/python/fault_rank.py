@@ -41,6 +41,7 @@ class Stage:
     def begin(self, phase: str = "", act: Callable[[], object] = lambda: None) -> None:
         self._phase = phase
         self._act = act
+        self.happened = phase == ""
         self.ran: list[int] = []
         self.kept: tuple[int, ...] = TILES
         self.failing: tuple[int, ...] = ()
@@ -49,6 +50,7 @@ class Stage:
         """Let the fault happen if its time has come; it happens once."""
         if phase == self._phase:
             self._phase = ""
+            self.happened = True
             self._act()
 
     def run(self, tile: int) -> int:
@@ -99,14 +101,19 @@ def while_waiting(ask: Ask) -> None:
     if ask["delay_s"] > 0.0:
         act = functools.partial(freeze, ask["delay_s"])
     threading.Timer(HEAD_START_S / 2, act).start()
+    stage.happened = True
+
+
+def shim() -> ctypes.CDLL:
+    """What stands between the engine and the system call that puts a record in its place."""
+    return ctypes.CDLL(os.environ["LD_PRELOAD"])
 
 
 def while_writing(ask: Ask) -> None:
-    """The fault happens in the system call that puts a record in its place; see `SHIM`."""
-    shim = ctypes.CDLL(os.environ["LD_PRELOAD"])
+    """The fault happens in that call."""
     signals = {"kill -9": int(signal.SIGKILL), "interrupt": int(signal.SIGINT)}
-    ctypes.c_int.in_dll(shim, "rename_delay_ms").value = int(1000 * ask["delay_s"])
-    ctypes.c_int.in_dll(shim, "rename_signal").value = signals.get(ask["fault"], 0)
+    ctypes.c_int.in_dll(shim(), "rename_delay_ms").value = 1 + int(1000 * ask["delay_s"])
+    ctypes.c_int.in_dll(shim(), "rename_signal").value = signals.get(ask["fault"], 0)
 
 
 def watch_reductions() -> None:
@@ -290,6 +297,9 @@ def do_fault(ask: Ask, pg: Any) -> Ask:
         while_writing(ask)
     outcome = attempt(call)
     outcome["n_ran"] = len(stage.ran)
+    if ask["guilty"] and ask["phase"] == "the record":
+        stage.happened = ctypes.c_int.in_dll(shim(), "rename_delay_ms").value == 0
+    outcome["happened"] = stage.happened
     return outcome
 
 

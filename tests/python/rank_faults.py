@@ -43,6 +43,8 @@ def faults_of_one(trial: Trial, rank: int, outcome: Any) -> Iterator[str]:
             yield f"rank {rank}: {outcome}"
         return
     got = f"rank {rank}: {outcome['error']}: {outcome['text']}"
+    if not outcome["happened"]:
+        yield f"rank {rank}: the fault did not happen"
     if outcome["seconds"] > limit_s(trial):
         yield f"rank {rank} took {outcome['seconds']:.1f} s"
     if expected in (ANSWER, HITS) and outcome["error"]:
