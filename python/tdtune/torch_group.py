@@ -57,13 +57,13 @@ class TorchGroup:
         self._token = uuid.uuid4().bytes
         self._store: Any = None
         self._drops = True
+        self._awaited = ""  # the key
         self._pace = _Pace()
         self._reduction: _Reduction | None = None
 
     def put(self, key: str, data: bytes) -> None:
         """Store bytes under a key that nobody has used."""
         self._ask(lambda store: store.set(key, data))
-        self._pace = _Pace()
 
     def get(self, key: str, slice_s: float) -> bytes | None:
         """Return the bytes under a key, or None if they are not there within `slice_s` seconds.
@@ -71,9 +71,11 @@ class TorchGroup:
         Asks for them from time to time: in torch a wait that runs out is a warning on standard
         error (TCPStore), lasts a second (FileStore), or for ever if it is for no time at all.
         """
+        if slice_s > 0.0 and key != self._awaited:
+            self._awaited = key
+            self._pace = _Pace()
         if not self._pace.wait(slice_s, lambda: bool(self._ask(lambda s: s.check([key])))):
             return None
-        self._pace = _Pace()
         return bytes(self._ask(lambda store: store.get(key)))
 
     def drop(self, key: str) -> None:

@@ -201,7 +201,7 @@ static tdt_status check_in(const tdt__call *call, const texts *made, const json_
                            tdt__agreed *agreed, tdt_error *error) {
   const tdt__fact list[] = {
       {"function", made->function},
-      {"source", call->identity.function.source},
+      {"source (with the values that it uses, such as a rank)", call->identity.function.source},
       {"key", made->key},
       {"candidates", made->candidates},
       {"pruning rule", call->request.prune_rule},

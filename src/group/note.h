@@ -21,10 +21,10 @@ void tdt__note_write_plain(char note[TDT__NOTE_PLAIN_SIZE], uint64_t first);
 tdt_status tdt__note_post(const tdt_group *group, uint64_t round, const char *note,
                           tdt_error *error);
 
-/* Whether a message is one. */
 /* One that comes too late to tell why. */
 void tdt__note_write_late(char note[TDT__NOTE_PLAIN_SIZE], uint64_t first);
 
+/* Whether a message is one. */
 bool tdt__note_is(const json_t *message);
 
 /* Whether it was written a short while ago, by the clocks of the machines, and leaves the tuning

@@ -72,7 +72,7 @@ CASES = [
         ("candidates that pruning keeps:", "0-2", "1-2", NAMED),
     ),
     Case(A, "different pruning rule", "", ERROR, ERROR, ("pruning rule:", NAMED)),
-    Case(A, "different source", "", ERROR, ERROR, ("source:", NAMED)),
+    Case(A, "different source", "", ERROR, ERROR, ("source (with", NAMED)),
     Case(A, "hit on one rank only", "", ANSWER, ANSWER, measured=False),
     Case(A, "hits with different winners", "", ANSWER, ANSWER, measured=False),
     Case(A, "exception", "key_fn", OWN, ERROR, RAISED),

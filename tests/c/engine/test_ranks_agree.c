@@ -76,7 +76,7 @@ typedef struct difference {
 
 static const difference differences[] = {
     {"function: ", change_module, "ops.scale", "mine.scale"},
-    {"source: ", change_source, "abc", "abd"},
+    {"source (with the values that it uses, such as a rank): ", change_source, "abc", "abd"},
     {"key: ", change_key, "k", "other"},
     {"candidates: ", add_candidate, "3 in number", "4 in number"},
     {"candidates: ", change_order, "3 in number", "3 in number"},
