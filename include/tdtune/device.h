@@ -43,6 +43,11 @@ typedef struct tdt_device_table {
   tdt_status (*synchronize)(void *self, tdt_error *error);
   /* Whether the current stream records a graph, so that nothing may be measured. NULL: never. */
   tdt_status (*capturing)(void *self, bool *capturing, tdt_error *error);
+  /*
+   * Queues a pause of about `ms` on the current stream and returns at once, so that what is queued
+   * behind it waits for nothing but its turn. NULL, or a table without this field: cannot do that.
+   */
+  tdt_status (*delay)(void *self, double ms, tdt_error *error);
 } tdt_device_table;
 
 /* A device in use. Plain data, borrowed by the calls it is given to. */

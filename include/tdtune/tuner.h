@@ -49,13 +49,14 @@ TDT_EXPORT void tdt_tuner_destroy(tdt_tuner *tuner);
 TDT_EXPORT bool tdt_tuner_lookup(const tdt_tuner *tuner, const char *key, size_t key_size,
                                  size_t *candidate);
 
-/* How far a tuning is; handed to the progress callback after each candidate. */
+/* How far a tuning is; handed to the progress callback after each candidate, and with a plan that
+ * measures some of them on also after each time that it did. */
 typedef struct tdt_progress {
   size_t n_candidates; /* that take part in this tuning */
-  size_t n_done;       /* of those, measured or failed */
+  size_t n_done;       /* of those, measured (if not for the last time) or failed */
   size_t candidate;    /* the one just done, TDT_NONE at the start */
   tdt_outcome outcome; /* of it */
-  double time_ms;      /* of it, if TIMED */
+  double time_ms;      /* of it, if TIMED; by all its runs so far */
   const char *error;   /* of it, if FAILED; borrowed for the call */
   size_t best;         /* fastest so far, TDT_NONE if none ran */
   double best_ms;
@@ -122,6 +123,19 @@ typedef struct tdt_request {
    * 1, nor for a single candidate: there it would gain nothing. NULL: nothing to do.
    */
   void (*anticipate)(void *user, size_t candidate);
+  /*
+   * Right before each launch() and outside of the time that is taken: puts back what an earlier
+   * launch changed. For a device with a stream, queueing that is enough. A failure counts like one
+   * of launch(), which is then not called. NULL: nothing to put back.
+   */
+  tdt_status (*before)(void *user, size_t candidate, tdt_error *error);
+  /*
+   * Whether what the candidate's first warm-up made is right; called once for each, after the
+   * device has finished it. If *right becomes false or this fails, the candidate is a failed one,
+   * its reason "wrong result"; TDT_ESTOPPED ends the tuning. Needs a plan with a warm-up. NULL:
+   * what runs is right.
+   */
+  tdt_status (*check)(void *user, size_t candidate, bool *right, tdt_error *error);
 } tdt_request;
 
 TDT_EXPORT void tdt_request_init(tdt_request *request);
@@ -148,7 +162,8 @@ typedef struct tdt_choice {
  * the store: likewise, for at most settings->lock_timeout_s.
  *
  * Returns
- *   TDT_EINVAL    a required field is missing or a text is no JSON object
+ *   TDT_EINVAL    a required field is missing, a text is no JSON object, or there is a check and
+ *                 the plan has no warm-up
  *   TDT_EMISS     the settings say so; nothing ran
  *   TDT_EPRUNED   all candidates were pruned; the text gives name, key and counts
  *   TDT_EFAILED   none of those left could run; the text lists each with its reason

@@ -27,15 +27,30 @@ static int compare(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-double tdt__median(const double *values, size_t n, double *scratch) {
-  memcpy(scratch, values, n * sizeof *values);
-  qsort(scratch, n, sizeof *scratch, compare);
-  double upper = scratch[n / 2];
+double tdt__median_of(double *values, size_t n) {
+  qsort(values, n, sizeof *values, compare);
+  double upper = values[n / 2];
   if (n % 2 == 1) {
     return upper;
   }
-  double lower = scratch[n / 2 - 1];
+  double lower = values[n / 2 - 1];
   return lower / 2 + upper / 2;
+}
+
+double tdt__median(const double *values, size_t n, double *scratch) {
+  memcpy(scratch, values, n * sizeof *values);
+  return tdt__median_of(scratch, n);
+}
+
+double tdt__scatter(const double *values, size_t n, double *scratch) {
+  if (n < 2) {
+    return 0.0;
+  }
+  const double middle = tdt__median(values, n, scratch);
+  for (size_t i = 0; i < n; i++) {
+    scratch[i] = fabs(values[i] - middle);
+  }
+  return 1.4826 * tdt__median_of(scratch, n); /* of a normal distribution, its standard deviation */
 }
 
 double tdt__spread(const double *values, size_t n) {

@@ -133,6 +133,58 @@ tdt_status tdt__agree_burst(const tdt__call *call, const tdt__step *step, const 
   return status;
 }
 
+/* -- who is measured on --------------------------------------------------------------------------
+ */
+
+/* One reason for each place in the schedule whose candidate failed here. */
+static tdt_status list_failed(const tdt__schedule *schedule, json_t **mine, tdt_error *error) {
+  const size_t n = tdt__schedule_size(schedule);
+  json_t *list = json_object();
+  tdt_status status = list != NULL ? TDT_OK : tdt__fail_memory(error);
+  for (size_t i = 0; status == TDT_OK && i < n; i++) {
+    const tdt__timing *timing = tdt__schedule_timing(schedule, i);
+    if (timing->outcome == TDT_OUTCOME_FAILED) {
+      status = tdt__failures_add(list, tdt__schedule_candidate(schedule, i),
+                                 timing->error != NULL ? timing->error : "", error);
+    }
+  }
+  *mine = list;
+  return status;
+}
+
+/* What failed on some rank failed on all; also the round after which all begin the reduction. */
+static tdt_status agree_failed(const tdt__call *call, tdt__schedule *schedule, tdt_error *error) {
+  char begun[TDT__REDUCTIONS_SIZE];
+  const tdt__fact fact = tdt__greatest_fact(call->talk, begun);
+  json_t *mine = NULL;
+  json_t *all = NULL;
+  tdt_status status = list_failed(schedule, &mine, error);
+  if (status == TDT_OK) {
+    status = tdt__failures_agree(call->talk, "deciding who is measured on", &(tdt__facts){&fact, 1},
+                                 mine, TDT__FAILED_ON_ANY, &all, error);
+  }
+  for (size_t i = 0; status == TDT_OK && i < tdt__schedule_size(schedule); i++) {
+    const char *reason = tdt__failures_reason(all, tdt__schedule_candidate(schedule, i));
+    if (reason != NULL) {
+      status = tdt__schedule_reword(schedule, i, reason, error);
+    }
+  }
+  json_decref(all);
+  json_decref(mine);
+  return status;
+}
+
+tdt_status tdt__agree_figures(const tdt__call *call, tdt__schedule *schedule, double *figures_ms,
+                              tdt_error *error) {
+  tdt_status status = agree_failed(call, schedule, error);
+  if (status != TDT_OK) {
+    return status;
+  }
+  tdt__schedule_figures(schedule, figures_ms);
+  return tdt__greatest_find(call->talk, "the greatest of the figures", figures_ms,
+                            TDT__SCHEDULE_FIGURES * tdt__schedule_size(schedule), error);
+}
+
 /* -- times and winner ----------------------------------------------------------------------------
  */
 

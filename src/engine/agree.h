@@ -13,8 +13,10 @@
  *
  * For each tuned key these are the check-in, a record handed over if ranks have different ones, the
  * candidates, what was prepared if there is such a callback, two for each candidate that is
- * measured, the times (with the one reduction), and the winner: a number that depends on the
- * candidates only as far as they are measured one by one.
+ * measured, the times (with a reduction), and the winner: a number that depends on the candidates
+ * only as far as they are measured one by one. Where the plan decides on the way there is one more
+ * for each candidate that is measured on, and one with a reduction for each comparison; of those
+ * the plan has a bound.
  */
 
 /* What came of the check-in. */
@@ -46,6 +48,12 @@ tdt_status tdt__agree_prepared(const tdt__call *call, const char *const *reasons
  * which. */
 tdt_status tdt__agree_burst(const tdt__call *call, const tdt__step *step, const char *reason,
                             char **elsewhere, tdt_error *error);
+
+/* Makes the figures by which all ranks decide who is measured on the greatest over all of them.
+ * What failed on one of them meanwhile fails in every schedule. `figures_ms` has room for those of
+ * the whole schedule. */
+tdt_status tdt__agree_figures(const tdt__call *call, tdt__schedule *schedule, double *figures_ms,
+                              tdt_error *error);
 
 /* Makes each candidate's time the greatest over all ranks; one that failed on any rank failed on
  * all, for the reason that the lowest of them gives. */

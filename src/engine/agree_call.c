@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "engine/lookup.h"
+#include "engine/plan.h"
 #include "engine/select.h"
 #include "group/round.h"
 #include "store/record_json.h"
@@ -59,6 +60,11 @@ static char *describe_plan(const tdt_plan *plan) {
   tdt__text_add(&text, plan->name);
   tdt__text_format(&text, ", %u warm-ups, %u timed runs, statistic %d", plan->n_warmup,
                    plan->n_repeat, (int)plan->statistic);
+  if (tdt__plan_decides(plan)) {
+    tdt__text_format(&text, ", %u at first, then %u at a time, at most %u, by %g, %g and %g",
+                     plan->n_first, plan->n_more, plan->n_most, plan->margin, plan->least_noise,
+                     plan->tie);
+  }
   return tdt__text_take(&text);
 }
 

@@ -14,6 +14,34 @@ tdt_status tdt__call_launch(const tdt__call *call, size_t candidate, tdt_error *
   return call->request.launch(call->request.user, candidate, reason);
 }
 
+tdt_status tdt__call_before(const tdt__call *call, size_t candidate, tdt_error *reason) {
+  return call->request.before == NULL ? TDT_OK
+                                      : call->request.before(call->request.user, candidate, reason);
+}
+
+tdt_status tdt__call_check(const tdt__call *call, size_t candidate, tdt_error *reason) {
+  static const char wrong[] = "wrong result";
+  bool right = true;
+  tdt_error told = TDT_ERROR_INIT;
+  tdt_status status = call->request.check(call->request.user, candidate, &right, &told);
+  if (status == TDT_OK && right) {
+    tdt_error_clear(&told);
+    return TDT_OK;
+  }
+  if (status == TDT_ESTOPPED) {
+    return tdt__pass_on(status, &told, reason);
+  }
+  if (status == TDT_OK) {
+    status = tdt__fail(reason, TDT_ELAUNCH, "%s", wrong);
+  } else {
+    const char *text = tdt_error_text(&told);
+    (void)tdt__fail(reason, status, "%s: %s", wrong,
+                    text[0] != '\0' ? text : tdt_status_text(status));
+  }
+  tdt_error_clear(&told);
+  return status;
+}
+
 tdt_status tdt__call_prepare(const tdt__call *call, size_t candidate, tdt_error *reason) {
   return call->request.prepare(call->request.user, candidate, reason);
 }

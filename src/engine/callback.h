@@ -12,6 +12,10 @@
 /* Why the candidate could not run goes into *reason, which the caller clears. */
 tdt_status tdt__call_launch(const tdt__call *call, size_t candidate, tdt_error *reason);
 
+/* Likewise: nothing to do is TDT_OK. */
+tdt_status tdt__call_before(const tdt__call *call, size_t candidate, tdt_error *reason);
+tdt_status tdt__call_check(const tdt__call *call, size_t candidate, tdt_error *reason);
+
 tdt_status tdt__call_prune(const tdt__call *call, size_t candidate, bool *keep, tdt_error *error);
 /* Why it could not be prepared goes into *reason, which the caller clears. */
 tdt_status tdt__call_prepare(const tdt__call *call, size_t candidate, tdt_error *reason);

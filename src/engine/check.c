@@ -8,7 +8,8 @@ tdt_status tdt__device_check(const tdt_device *device, tdt_error *error) {
   if (table == NULL || device->clock == NULL || device->id == NULL) {
     return tdt__fail(error, TDT_EINVAL, "device: table, clock or id is missing");
   }
-  if (table->abi != TDT_DEVICE_ABI || table->size < sizeof *table) {
+  const size_t first_version = offsetof(tdt_device_table, delay);
+  if (table->abi != TDT_DEVICE_ABI || table->size < first_version) {
     return tdt__fail(error, TDT_EINVAL, "device: abi %u of %u bytes, this library knows %d of %zu",
                      table->abi, table->size, TDT_DEVICE_ABI, sizeof *table);
   }

@@ -10,6 +10,7 @@
 #include "base/logger.h"
 #include "base/stats.h"
 #include "engine/lookup.h"
+#include "engine/plan.h"
 #include "group/names.h"
 #include "store/directory.h"
 
@@ -54,12 +55,16 @@ __attribute__((format(printf, 3, 4))) static void tell(tdt__journal *journal, td
 void tdt__journal_begin(tdt__journal *journal, const tdt__slate *slate) {
   const tdt__call *call = journal->call;
   const tdt_plan *plan = &call->tuner->plan;
+  char later[64] = "";
+  if (tdt__plan_decides(plan)) {
+    (void)snprintf(later, sizeof later, ", then at most %u of those that could win", plan->n_most);
+  }
   tell(journal, TDT_LOG_INFO,
        "%s, key %s: tuning begins: %zu candidates, %zu pruned, %zu to measure; plan "
-       "%s, %u warm-ups and %u timed runs; clock %s",
+       "%s, %u warm-ups and %u timed runs%s; clock %s",
        call->identity.function.name, call->shown_key, slate->n,
        slate->n - tdt__slate_count_kept(slate), slate->n_queued, plan->name, plan->n_warmup,
-       plan->n_repeat, call->device.clock);
+       plan->n_first, later, call->device.clock);
   note(journal, "function %s.%s, source %s", call->identity.function.module,
        call->identity.function.qualname, call->identity.function.source);
   note(journal, "hardware %s", call->identity.hardware);

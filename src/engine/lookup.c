@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/logger.h"
+#include "engine/plan.h"
 #include "engine/select.h"
 #include "model/identity.h"
 #include "store/directory.h"
@@ -80,9 +81,12 @@ static tdt_status compare_dependencies(const tdt__call *call, const tdt_record *
   return TDT_OK;
 }
 
+/* Where the plan decides on the way, times are made of more or fewer runs: none compares with one
+ * of another tuning. */
 static bool measured_alike(const tdt__call *call, const tdt_record *record) {
   const tdt_plan *plan = &call->tuner->plan;
-  return strcmp(record->clock, call->device.clock) == 0 && record->n_ranks == call->group.n_ranks &&
+  return !tdt__plan_decides(plan) && strcmp(record->plan_name, plan->name) == 0 &&
+         strcmp(record->clock, call->device.clock) == 0 && record->n_ranks == call->group.n_ranks &&
          record->n_warmup == plan->n_warmup && record->n_repeat == plan->n_repeat &&
          record->statistic == plan->statistic;
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/measure.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "engine/agree.h"
 #include "engine/callback.h"
+#include "engine/plan.h"
 #include "engine/prepare.h"
 #include "engine/turn.h"
 
@@ -19,6 +22,8 @@ typedef struct measurement {
   double *samples_ms;      /* of one burst */
   bool launched;           /* a candidate ran, and the others were anticipated after it */
   bool ended;              /* poll() said so while they were */
+  bool delays;             /* the gaps between launches are hidden behind a delay */
+  double launch_ms;        /* what the host needs for one run, by the last burst */
   tdt_progress progress;
 } measurement;
 
@@ -38,11 +43,35 @@ static tdt_status anticipate_rest(measurement *m, const tdt__step *step, tdt_err
   return status;
 }
 
+/* What the candidate made in its first warm-up. */
+static tdt_status check_result(const measurement *m, size_t candidate, tdt_error *reason) {
+  if (m->call->request.check == NULL) {
+    return TDT_OK;
+  }
+  tdt_status status = synchronize(m, reason);
+  return status == TDT_OK ? tdt__call_check(m->call, candidate, reason) : status;
+}
+
+static tdt_status launch_once(measurement *m, size_t candidate, tdt_error *reason) {
+  const uint64_t start_ns = m->delays ? tdt__clock_ns() : 0;
+  tdt_status status = tdt__call_before(m->call, candidate, reason);
+  if (status == TDT_OK) {
+    status = tdt__call_launch(m->call, candidate, reason);
+  }
+  if (m->delays) {
+    m->launch_ms = (double)(tdt__clock_ns() - start_ns) / 1e6;
+  }
+  return status;
+}
+
 static tdt_status warm_up(measurement *m, const tdt__step *step, tdt_error *reason) {
   for (unsigned run = 0; run < step->n_runs; run++) {
-    tdt_status status = tdt__call_launch(m->call, step->candidate, reason);
+    tdt_status status = launch_once(m, step->candidate, reason);
     if (status == TDT_OK) {
       status = anticipate_rest(m, step, reason);
+    }
+    if (status == TDT_OK && run == 0) {
+      status = check_result(m, step->candidate, reason);
     }
     if (status != TDT_OK) {
       return status;
@@ -53,7 +82,10 @@ static tdt_status warm_up(measurement *m, const tdt__step *step, tdt_error *reas
 
 static tdt_status queue_run(const measurement *m, size_t candidate, size_t run, tdt_error *reason) {
   const tdt_device_table *table = m->device->table;
-  tdt_status status = table->mark(m->device->self, 2 * run, reason);
+  tdt_status status = tdt__call_before(m->call, candidate, reason);
+  if (status == TDT_OK) {
+    status = table->mark(m->device->self, 2 * run, reason);
+  }
   if (status == TDT_OK) {
     status = tdt__call_launch(m->call, candidate, reason);
   }
@@ -63,11 +95,35 @@ static tdt_status queue_run(const measurement *m, size_t candidate, size_t run, 
   return status;
 }
 
-static tdt_status run_timed(const measurement *m, const tdt__step *step, tdt_error *reason) {
-  tdt_status status = TDT_OK;
+/* Keeps the device busy until all runs of the burst are queued. One that cannot is not asked again.
+ */
+static tdt_status hide_gaps(measurement *m, unsigned n_runs, tdt_error *reason) {
+  const double most_ms = 10.0;
+  const double needed_ms = 1.5 * n_runs * m->launch_ms + 0.05;
+  const double ms = needed_ms < most_ms ? needed_ms : most_ms;
+  tdt_status status = m->device->table->delay(m->device->self, ms, reason);
+  if (status != TDT_OK && status != TDT_ESTOPPED && status != TDT_ENOMEM) {
+    tdt_error_clear(reason);
+    m->delays = false;
+    return TDT_OK;
+  }
+  return status;
+}
+
+static tdt_status queue_burst(measurement *m, const tdt__step *step, tdt_error *reason) {
+  tdt_status status = m->delays ? hide_gaps(m, step->n_runs, reason) : TDT_OK;
+  const uint64_t start_ns = m->delays ? tdt__clock_ns() : 0;
   for (size_t run = 0; status == TDT_OK && run < step->n_runs; run++) {
     status = queue_run(m, step->candidate, run, reason);
   }
+  if (m->delays) {
+    m->launch_ms = (double)(tdt__clock_ns() - start_ns) / 1e6 / step->n_runs;
+  }
+  return status;
+}
+
+static tdt_status run_timed(measurement *m, const tdt__step *step, tdt_error *reason) {
+  tdt_status status = queue_burst(m, step, reason);
   for (size_t run = 0; status == TDT_OK && run < step->n_runs; run++) {
     status = m->device->table->elapsed_ms(m->device->self, 2 * run, 2 * run + 1,
                                           &m->samples_ms[run], reason);
@@ -130,17 +186,41 @@ static tdt_status settle_burst(const measurement *m, const tdt__step *step, tdt_
   return tdt__schedule_give(m->schedule, m->samples_ms, n_samples, error);
 }
 
+/* Whether a candidate came to its first figure, or to none, just now: later it has more samples. */
+static bool is_first_news(const measurement *m, const tdt__timing *timing) {
+  const size_t n_first = m->call->tuner->plan.n_first;
+  return timing->n_samples < n_first ||
+         (timing->n_samples == n_first && timing->outcome == TDT_OUTCOME_TIMED);
+}
+
+static void note_best(tdt_progress *progress, size_t candidate, const tdt__timing *timing) {
+  if (timing->outcome == TDT_OUTCOME_TIMED &&
+      (progress->best == TDT_NONE || timing->time_ms < progress->best_ms)) {
+    progress->best = candidate;
+    progress->best_ms = timing->time_ms;
+  }
+}
+
+/* The best so far may have turned out slower than it seemed. */
+static void find_best(measurement *m) {
+  m->progress.best = TDT_NONE;
+  for (size_t i = 0; i < tdt__schedule_size(m->schedule); i++) {
+    note_best(&m->progress, tdt__schedule_candidate(m->schedule, i),
+              tdt__schedule_timing(m->schedule, i));
+  }
+}
+
 static void report(measurement *m, const tdt__step *step, const tdt__timing *timing) {
   tdt_progress *progress = &m->progress;
-  progress->n_done++;
   progress->candidate = step->candidate;
   progress->outcome = timing->outcome;
   progress->time_ms = timing->time_ms;
   progress->error = timing->error;
-  if (timing->outcome == TDT_OUTCOME_TIMED &&
-      (progress->best == TDT_NONE || timing->time_ms < progress->best_ms)) {
-    progress->best = step->candidate;
-    progress->best_ms = timing->time_ms;
+  if (is_first_news(m, timing)) {
+    progress->n_done++;
+    note_best(progress, step->candidate, timing);
+  } else {
+    find_best(m);
   }
   tdt__journal_timing(m->journal, step->candidate, timing);
   tdt__call_progress(m->call, progress);
@@ -209,6 +289,36 @@ static tdt_status meet_and_do_burst(measurement *m, const tdt__step *step, tdt_e
   return status == TDT_OK ? tell_failed(m, step, error) : status;
 }
 
+/* -- all of it -----------------------------------------------------------------------------------
+ */
+
+/* Decides who is measured on, with the other ranks if there are any. */
+static tdt_status compare(const measurement *m, tdt_error *error) {
+  double *figures_ms =
+      calloc(tdt__schedule_size(m->schedule), TDT__SCHEDULE_FIGURES * sizeof(double));
+  tdt_status status = TDT_OK;
+  if (figures_ms == NULL) {
+    return tdt__fail_memory(error);
+  }
+  if (m->call->talk != NULL) {
+    status = tdt__agree_figures(m->call, m->schedule, figures_ms, error);
+  } else {
+    tdt__schedule_figures(m->schedule, figures_ms);
+  }
+  if (status == TDT_OK) {
+    status = tdt__schedule_compare(m->schedule, figures_ms, error);
+  }
+  free(figures_ms);
+  return status;
+}
+
+static tdt_status take_step(measurement *m, const tdt__step *step, tdt_error *error) {
+  if (step->kind == TDT__STEP_COMPARE) {
+    return compare(m, error);
+  }
+  return m->call->talk != NULL ? meet_and_do_burst(m, step, error) : do_burst(m, step, error);
+}
+
 static tdt_status reserve_marks(const measurement *m, size_t n_runs, tdt_error *error) {
   tdt_error told = TDT_ERROR_INIT;
   tdt_status status = m->device->table->reserve(m->device->self, 2 * n_runs, &told);
@@ -223,7 +333,7 @@ static tdt_status reserve_marks(const measurement *m, size_t n_runs, tdt_error *
 static tdt_status run_all(measurement *m, tdt_error *error) {
   tdt_status status = tdt__turn_take(m->flight, error);
   if (status == TDT_OK) {
-    status = reserve_marks(m, m->call->tuner->plan.n_repeat, error);
+    status = reserve_marks(m, tdt__plan_longest_burst(&m->call->tuner->plan), error);
   }
   if (status == TDT_OK) {
     tdt__call_progress(m->call, &m->progress);
@@ -233,10 +343,15 @@ static tdt_status run_all(measurement *m, tdt_error *error) {
     if (step.kind == TDT__STEP_DONE) {
       break;
     }
-    status = m->call->talk != NULL ? meet_and_do_burst(m, &step, error) : do_burst(m, &step, error);
+    status = take_step(m, &step, error);
   }
   tdt__turn_release(m->flight);
   return status;
+}
+
+static bool can_delay(const tdt_device_table *table) {
+  return table->size >= offsetof(tdt_device_table, delay) + sizeof table->delay &&
+         table->delay != NULL;
 }
 
 tdt_status tdt__measure(tdt__flight *flight, const tdt__slate *slate, tdt__schedule *schedule,
@@ -248,7 +363,8 @@ tdt_status tdt__measure(tdt__flight *flight, const tdt__slate *slate, tdt__sched
       .slate = slate,
       .schedule = schedule,
       .journal = journal,
-      .samples_ms = calloc(flight->call->tuner->plan.n_repeat, sizeof(double)),
+      .samples_ms = calloc(tdt__plan_longest_burst(&flight->call->tuner->plan), sizeof(double)),
+      .delays = flight->call->tuner->plan.hides_gaps && can_delay(flight->call->device.table),
       .progress = {.n_candidates = tdt__schedule_size(schedule),
                    .candidate = TDT_NONE,
                    .best = TDT_NONE},

@@ -10,7 +10,9 @@
 /*
  * Drives the schedule of a slate's queue to its end with the call's device, whose turn it has
  * meanwhile. Warm-ups are launched back to back, then the device is waited for; timed runs are
- * queued back to back with a mark before and after each, and nothing is waited for in between.
+ * queued back to back with a mark before and after each, and nothing is waited for in between. What
+ * before() queues comes ahead of the first mark. Where the schedule wants to compare, ranks agree
+ * on the figures.
  *
  * A candidate that fails is data. Returns TDT_ESTOPPED at once where a callback says so,
  * TDT_EDEVICE where the device does not work after a failure, TDT_ENOMEM; the schedule then holds

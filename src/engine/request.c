@@ -36,7 +36,8 @@ static tdt_status check_settings(const tdt_settings *settings, tdt_error *error)
 }
 
 /* A caller built with an older header hands over fewer fields: the rest keep their defaults. */
-static tdt_status take_fields(tdt_request *full, const tdt_request *request, tdt_error *error) {
+static tdt_status take_fields(tdt_request *full, const tdt_request *request, unsigned n_warmup,
+                              tdt_error *error) {
   const size_t first_version = offsetof(tdt_request, progress) + sizeof request->progress;
   if (request->size < first_version) {
     return tdt__fail(error, TDT_EINVAL, "request: size is %zu, start with tdt_request_init()",
@@ -48,6 +49,9 @@ static tdt_status take_fields(tdt_request *full, const tdt_request *request, tdt
   if (full->key == NULL || full->launch == NULL) {
     return tdt__fail(error, TDT_EINVAL, "request: %s is missing",
                      full->key == NULL ? "key" : "launch");
+  }
+  if (full->check != NULL && n_warmup == 0) {
+    return tdt__fail(error, TDT_EINVAL, "request: check needs a plan with a warm-up");
   }
   return TDT_OK;
 }
@@ -68,7 +72,7 @@ tdt_status tdt__call_init(tdt__call *call, const tdt_tuner *tuner, const tdt_req
                           tdt_error *error) {
   *call = (tdt__call){.tuner = tuner};
   tdt_request *full = &call->request;
-  tdt_status status = take_fields(full, request, error);
+  tdt_status status = take_fields(full, request, tuner->plan.n_warmup, error);
   if (status != TDT_OK) {
     return status;
   }

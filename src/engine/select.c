@@ -108,10 +108,23 @@ void tdt__select_queue(tdt__slate *slate) {
   }
 }
 
+/* The first of those that were called equal to it. */
+static size_t first_level(const tdt__slate *slate, size_t fastest) {
+  for (size_t i = 0; slate->level[fastest] && i < fastest; i++) {
+    if (slate->level[i] && takes_part(slate, i, true)) {
+      return i;
+    }
+  }
+  return fastest;
+}
+
 size_t tdt__select_winner(const tdt__slate *slate) {
   if (slate->n_queued == 0) {
     return recorded_winner(slate);
   }
-  size_t winner = fastest_of(slate, slate->contested);
-  return winner != TDT_NONE ? winner : fastest_of(slate, false);
+  size_t fastest = fastest_of(slate, slate->contested);
+  if (fastest == TDT_NONE) {
+    fastest = fastest_of(slate, false);
+  }
+  return fastest != TDT_NONE ? first_level(slate, fastest) : TDT_NONE;
 }

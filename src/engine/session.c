@@ -25,9 +25,26 @@ void tdt_session_options_init(tdt_session_options *options) {
       (tdt_session_options){.size = sizeof *options, .n_idle_passes = 3, .rank_timeout_s = 600.0};
 }
 
+/* In a session candidates run as the outer function comes by: each has its turn once. */
+static tdt_status take_plan(const tdt_plan *given, tdt_plan *plan, tdt_error *error) {
+  tdt_plan full;
+  tdt_status status = tdt__plan_take(given != NULL ? given : &default_plan, &full, error);
+  if (status != TDT_OK) {
+    return status;
+  }
+  if (tdt__plan_decides(&full)) {
+    return tdt__fail(error, TDT_EINVAL,
+                     "plan %s: in a session every candidate runs equally often, n_more must be 0",
+                     full.name);
+  }
+  *plan = full;
+  plan->name = default_plan.name; /* the caller's may not live as long */
+  return TDT_OK;
+}
+
 /* A caller built with an older header hands over fewer fields: the rest keep their defaults. */
-static tdt_status take_options(tdt_session_options *full, const tdt_session_options *options,
-                               tdt_error *error) {
+static tdt_status take_options(tdt_session_options *full, tdt_plan *plan,
+                               const tdt_session_options *options, tdt_error *error) {
   const size_t first_version = offsetof(tdt_session_options, decided) + sizeof options->decided;
   tdt_session_options_init(full);
   if (options->size < first_version) {
@@ -43,10 +60,7 @@ static tdt_status take_options(tdt_session_options *full, const tdt_session_opti
     return tdt__fail(error, TDT_EINVAL, "session options: rank_timeout_s must be above 0, is %g",
                      full->rank_timeout_s);
   }
-  tdt_status status = TDT_OK;
-  if (full->plan != NULL) {
-    status = tdt__plan_check(full->plan, error);
-  }
+  tdt_status status = take_plan(full->plan, plan, error);
   if (status == TDT_OK && full->device != NULL) {
     status = tdt__device_check(full->device, error);
   }
@@ -59,7 +73,8 @@ static tdt_status take_options(tdt_session_options *full, const tdt_session_opti
 tdt_status tdt_session_create(const tdt_session_options *options, tdt_session **session,
                               tdt_error *error) {
   tdt_session_options full;
-  tdt_status status = take_options(&full, options, error);
+  tdt_plan plan;
+  tdt_status status = take_options(&full, &plan, options, error);
   if (status != TDT_OK) {
     return status;
   }
@@ -67,8 +82,7 @@ tdt_status tdt_session_create(const tdt_session_options *options, tdt_session **
   if (made == NULL) {
     return tdt__fail_memory(error);
   }
-  made->plan = full.plan != NULL ? *full.plan : default_plan;
-  made->plan.name = default_plan.name; /* the caller's may not live as long */
+  made->plan = plan;
   made->group = full.group != NULL ? *full.group : tdt_group_self();
   made->n_idle_passes = full.n_idle_passes;
   made->log = full.log;

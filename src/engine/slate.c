@@ -13,9 +13,10 @@ static tdt_status allocate(tdt__slate *slate, tdt_error *error) {
   slate->kept = calloc(slate->n, sizeof *slate->kept);
   slate->queue = calloc(slate->n, sizeof *slate->queue);
   slate->queued = calloc(slate->n, sizeof *slate->queued);
+  slate->level = calloc(slate->n, sizeof *slate->level);
   slate->timings = calloc(slate->n, sizeof *slate->timings);
   if (slate->entries == NULL || slate->kept == NULL || slate->queue == NULL ||
-      slate->queued == NULL || slate->timings == NULL) {
+      slate->queued == NULL || slate->level == NULL || slate->timings == NULL) {
     return tdt__fail_memory(error);
   }
   return TDT_OK;
@@ -88,6 +89,7 @@ void tdt__slate_clear(tdt__slate *slate) {
     tdt__timing_clear(&slate->timings[i]);
   }
   free(slate->timings);
+  free(slate->level);
   free(slate->queued);
   free(slate->queue);
   free(slate->kept);

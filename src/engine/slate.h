@@ -23,6 +23,7 @@ typedef struct tdt__slate {
   size_t n_queued;
   bool contested; /* the recorded winner takes part again, so only new times compare with it */
   bool *queued;   /* whether in `queue` */
+  bool *level;    /* called equal to the fastest of the queue */
   tdt__timing *timings; /* what this tuning found; UNKNOWN elsewhere */
 } tdt__slate;
 

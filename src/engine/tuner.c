@@ -45,11 +45,11 @@ tdt_status tdt_tuner_create(tdt_context *context, const tdt_function *function,
                             const tdt_space *space, const tdt_plan *plan, tdt_tuner **tuner,
                             tdt_error *error) {
   const tdt_plan documented = tdt_plan_documented();
-  const tdt_plan *chosen = plan != NULL ? plan : &documented;
+  tdt_plan chosen;
   if (context == NULL || function == NULL || space == NULL) {
     return tdt__fail(error, TDT_EINVAL, "a tuner needs a context, a function and a space");
   }
-  tdt_status status = tdt__plan_check(chosen, error);
+  tdt_status status = tdt__plan_take(plan != NULL ? plan : &documented, &chosen, error);
   if (status != TDT_OK) {
     return status;
   }
@@ -59,7 +59,7 @@ tdt_status tdt_tuner_create(tdt_context *context, const tdt_function *function,
   }
   made->context = context;
   made->space = space;
-  status = fill(made, function, chosen, error);
+  status = fill(made, function, &chosen, error);
   if (status != TDT_OK) {
     free(made);
     return status;

@@ -48,6 +48,7 @@ static tdt_status check_kept(const tdt__call *call, const tdt__slate *slate, tdt
 static void collect(tdt__schedule *schedule, tdt__slate *slate) {
   for (size_t i = 0; i < slate->n_queued; i++) {
     if (tdt__schedule_timing(schedule, i)->outcome != TDT_OUTCOME_UNKNOWN) {
+      slate->level[slate->queue[i]] = tdt__schedule_level(schedule, i);
       tdt__schedule_take(schedule, i, &slate->timings[slate->queue[i]]);
     }
   }

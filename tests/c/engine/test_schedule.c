@@ -5,18 +5,25 @@
 
 #include "harness.h"
 
+#include "engine/plan.h"
 #include "engine/schedule.h"
 
 static const size_t three[] = {4, 0, 7};
+
+static tdt__schedule *make_by(const tdt_plan *plan) {
+  tdt_plan full;
+  tdt__schedule *schedule = NULL;
+  assert_int_equal(tdt__plan_take(plan, &full, NULL), TDT_OK);
+  assert_int_equal(tdt__schedule_create(&full, three, 3, &schedule, NULL), TDT_OK);
+  return schedule;
+}
 
 static tdt__schedule *make(unsigned n_warmup, unsigned n_repeat, tdt_statistic statistic) {
   tdt_plan plan = tdt_plan_documented();
   plan.n_warmup = n_warmup;
   plan.n_repeat = n_repeat;
   plan.statistic = statistic;
-  tdt__schedule *schedule = NULL;
-  assert_int_equal(tdt__schedule_create(&plan, three, 3, &schedule, NULL), TDT_OK);
-  return schedule;
+  return make_by(&plan);
 }
 
 static void assert_step(const tdt__schedule *schedule, tdt__step_kind kind, size_t candidate,
@@ -36,9 +43,8 @@ static void give(tdt__schedule *schedule, const double *samples_ms, size_t n) {
 static void test_F12_documented_plan_runs_5_and_10(void **state) {
   (void)state;
   const double samples[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 55};
-  tdt_plan plan = tdt_plan_documented();
-  tdt__schedule *schedule = NULL;
-  assert_int_equal(tdt__schedule_create(&plan, three, 3, &schedule, NULL), TDT_OK);
+  const tdt_plan plan = tdt_plan_documented();
+  tdt__schedule *schedule = make_by(&plan);
   for (size_t i = 0; i < 3; i++) {
     assert_step(schedule, TDT__STEP_WARMUP, three[i], 5);
     give(schedule, NULL, 0);
