@@ -63,6 +63,16 @@ static tdt_status capturing(void *self, bool *is_capturing, tdt_error *error) {
   return TDT_OK;
 }
 
+static tdt_status delay(void *self, double ms, tdt_error *error) {
+  rig *r = self;
+  r->calls.delay++;
+  r->delay_ms = ms;
+  if (r->delay_fails != NULL) {
+    return tdt_error_set(error, TDT_EIO, "%s", r->delay_fails);
+  }
+  return TDT_OK;
+}
+
 tdt_status rig_launch(rig *r, size_t candidate, tdt_error *error) {
   rig_candidate *c = &r->candidates[candidate];
   assert_true(r->n_launched < N_OF(r->order));
@@ -137,8 +147,8 @@ int rig_setup(void **state) {
     return -1;
   }
   r->settings = tdt_settings_default();
-  r->table = (tdt_device_table){TDT_DEVICE_ABI, sizeof r->table, "scripted",  reserve,
-                                mark,           elapsed_ms,      synchronize, capturing};
+  r->table = (tdt_device_table){TDT_DEVICE_ABI, sizeof r->table, "scripted", reserve, mark,
+                                elapsed_ms,     synchronize,     capturing,  delay};
   r->device = (tdt_device){&r->table, r, "scripted", "scripted:0"};
   make_request(r);
   rig_offer(r, 3, (const int[]){3, 1, 2});
@@ -163,7 +173,7 @@ static void make_tuner(rig *r) {
   const tdt_function function = {.name = "scale", .module = "ops", .source = "abc"};
   tdt_tuner_destroy(r->tuner);
   r->tuner = NULL;
-  assert_int_equal(tdt_tuner_create(r->context, &function, r->space, NULL, &r->tuner, NULL),
+  assert_int_equal(tdt_tuner_create(r->context, &function, r->space, r->plan, &r->tuner, NULL),
                    TDT_OK);
 }
 

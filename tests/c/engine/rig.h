@@ -28,7 +28,7 @@ typedef struct rig_candidate {
 } rig_candidate;
 
 typedef struct rig_calls {
-  unsigned reserve, mark, elapsed, synchronize, capturing;
+  unsigned reserve, mark, elapsed, synchronize, capturing, delay;
 } rig_calls;
 
 typedef struct rig {
@@ -38,6 +38,7 @@ typedef struct rig {
   tdt_tuner *tuner;
   tdt_store *store;
   tdt_settings settings;
+  const tdt_plan *plan; /* of the next tuner; NULL: the documented one */
   tdt_request request;
 
   rig_candidate candidates[RIG_MOST];
@@ -56,6 +57,8 @@ typedef struct rig {
   const char *mark_fails;
   const char *elapsed_fails;
   bool synchronize_fails_once;
+  const char *delay_fails;
+  double delay_ms;       /* the last one asked for */
   unsigned n_max_queued; /* most launches between two waits for the device */
   unsigned n_queued;
 

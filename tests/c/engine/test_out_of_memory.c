@@ -81,9 +81,28 @@ static void prepare_stop(rig *r) {
 static void restore(rig *r) {
   r->settings.on_miss = TDT_ON_MISS_TUNE;
   r->stop_at = 0;
+  r->plan = NULL;
   for (size_t i = 0; i < 3; i++) {
     r->candidates[i].fails = NULL;
   }
+}
+
+static tdt_plan plan;
+
+static void prepare_race(rig *r) {
+  plan = tdt_plan_race();
+  r->plan = &plan;
+  rig_offer(r, 3, (const int[]){3, 1, 2});
+  r->candidates[2].cost_ms = 1.01;
+}
+
+static void prepare_careful(rig *r) {
+  plan = tdt_plan_careful();
+  plan.n_most = 30;
+  plan.tie = 0.0;
+  r->plan = &plan;
+  rig_offer(r, 3, (const int[]){3, 1, 2});
+  r->candidates[2].cost_ms = 1.0001;
 }
 
 /* Whatever happened, the key can be resolved by whoever comes next. */
@@ -154,6 +173,8 @@ static void test_L03_resolve(void **state) {
       {"another pruning rule", prepare_other_rule, TDT_OK, 1},
       {"all fail", prepare_failures, TDT_EFAILED, TDT_NONE},
       {"candidate 0 by settings", prepare_first, TDT_OK, 0},
+      {"race", prepare_race, TDT_OK, 1},
+      {"careful", prepare_careful, TDT_OK, 1},
       {"stopped", prepare_stop, TDT_ESTOPPED, TDT_NONE},
   };
   rig *r = *state;
