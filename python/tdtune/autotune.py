@@ -41,6 +41,14 @@ def autotune(
         A decorator that turns a function into an `AutoTuner`, which is called like it. Static and
         class methods stay what they are.
 
+    Notes
+    -----
+    A call may bring ``autotune_pg=``, the process group whose ranks tune together: all of them make
+    the call, and all run the same winner. Each group has a memory of its own. None, or nothing,
+    means the group that Triton-distributed has initialised, else the default group of
+    ``torch.distributed``, else this process alone, as it is when a key is first met; those calls
+    share one memory, so a key that was met by a process alone is not tuned again with others.
+
     Raises
     ------
     TypeError, ValueError

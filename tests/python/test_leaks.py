@@ -126,6 +126,44 @@ WORKS = {
                 attempt(AutoTuner, scale, SPACE, 3)
         check(work, 200)
         """,
+    "groups": """
+        from tdtune import groups
+        from tdtune._native import Group
+
+        class Ranks:
+            def __init__(self, size):
+                self.size = lambda: size
+            def rank(self):
+                return 0
+
+        class Board:
+            rank, n_ranks, numbers = 0, 2, [0, 1]
+            def put(self, key, data):
+                return [key]
+            def get(self, key, slice_s):
+                fail(OSError)
+            def drop(self, key):
+                fail(KeyboardInterrupt)
+
+        def attempt(tuned, pg):
+            try:
+                tuned(1, autotune_pg=pg)
+            except BaseException:
+                return
+            raise AssertionError
+
+        tuned = AutoTuner(scale, SPACE, key_fn, warmup=0, repeat=1)
+        no_key = AutoTuner(scale, SPACE, lambda x: fail(LookupError))
+        def work(n):
+            for i in range(n):
+                tuned(1, autotune_pg=Ranks(1))
+                pg = Ranks(2)
+                groups._groups[pg] = Group(Board())
+                attempt(tuned, pg)
+                attempt(no_key, pg)
+                attempt(tuned, i)
+        check(work, 200)
+        """,
     "overwriting": """
         def work(n):
             for i in range(n):

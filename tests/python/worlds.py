@@ -8,14 +8,18 @@ doing at that moment.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import multiprocessing
 import os
+import runpy
 import signal
 import subprocess
 import sys
 import textwrap
 import time
 from collections.abc import Mapping
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -79,10 +83,15 @@ class StoreServer:
         self._process.communicate()
 
 
+# Ranks are forked from a process that has imported what takes long to import.
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload(["torch.distributed", "triton"])
+
+
 class Rank(NamedTuple):
     """How a rank ended: its exit status, what it handed back, and what it printed."""
 
-    status: int
+    status: int | None
     result: Any
     output: str
     errors: str
@@ -153,39 +162,44 @@ def _environment(
     }
 
 
-def _start(script: Path, place: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    with (place / "output").open("wb") as output, (place / "errors").open("wb") as errors:
-        return subprocess.Popen(
-            [sys.executable, str(script)],
-            cwd=script.parent,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=errors,
-            start_new_session=True,
-        )
+def _start(script: Path, place: Path, environment: dict[str, str]) -> ForkServerProcess:
+    process = _context.Process(target=_be_a_rank, args=(script, place, environment))
+    process.start()
+    return process
 
 
-def _wait(processes: list[subprocess.Popen[bytes]]) -> None:
+def _be_a_rank(script: Path, place: Path, environment: dict[str, str]) -> None:
+    os.setsid()
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(script.parent)
+    for number, name in ((1, "output"), (2, "errors")):
+        with (place / name).open("wb") as file:
+            os.dup2(file.fileno(), number)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.argv = [str(script)]
+    runpy.run_path(str(script), run_name="__main__")
+
+
+def _wait(processes: list[ForkServerProcess]) -> None:
     end = time.monotonic() + TIMEOUT_S
     for process in processes:
-        try:
-            process.wait(max(end - time.monotonic(), 0.0))
-        except subprocess.TimeoutExpired:
-            return
+        process.join(max(end - time.monotonic(), 0.0))
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: ForkServerProcess) -> None:
     """Kill a rank with all that it started; nothing happens if it has ended."""
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    if process.exitcode is None:
+        with contextlib.suppress(ProcessLookupError):  # it has not even begun
+            os.killpg(process.pid or 0, signal.SIGKILL)
+        process.kill()
+        process.join()
 
 
-def _rank(process: subprocess.Popen[bytes], place: Path) -> Rank:
+def _rank(process: ForkServerProcess, place: Path) -> Rank:
     result = place / "result"
     return Rank(
-        process.returncode,
+        process.exitcode,
         json.loads(result.read_text()) if result.exists() else None,
         (place / "output").read_text(errors="replace"),
         (place / "errors").read_text(errors="replace"),
