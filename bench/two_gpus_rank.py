@@ -340,12 +340,17 @@ def load_peer(checkout: str) -> Any:
     def barrier_async(group: Any) -> None:
         group.allreduce(torch.empty(1, device=example.DEVICE, dtype=torch.int32))
 
+    def anything_else(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return lambda *args, **kwargs: None
+
     utils.is_cuda = lambda: torch.version.cuda is not None
     utils.get_bool_env = utils.get_int_env = lambda name, default=None: default
     utils.get_triton_dist_world = example.world
     utils.get_triton_dist_local_world_size = lambda: int(os.environ["LOCAL_WORLD_SIZE"])
     utils.barrier_async = barrier_async
-    utils.__getattr__ = lambda name: lambda *args, **kwargs: None
+    utils.__getattr__ = anything_else
     for name in [name for name in sys.modules if name.partition(".")[0] == "triton_dist"]:
         del sys.modules[name]
     sys.modules["triton_dist"], sys.modules["triton_dist.utils"] = package, utils
