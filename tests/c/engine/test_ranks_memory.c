@@ -2,6 +2,7 @@
 /* L03 over ranks: every allocation of one rank's part in a tuning fails once, and from some
  * allocation on all fail. The other rank ends as well, and nothing stays wrong. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "memory.h"
 #include "ranks_rig.h"
@@ -150,9 +151,19 @@ static void attempt(ranks *all, const road *way, const char *key) {
   assert_nothing_lost(all, key);
 }
 
+/* Every so many allocations, and fewer of them where each takes its time (valgrind, sanitizers). */
+static long step_of(const road *way, bool from_then_on) {
+#ifdef __SANITIZE_THREAD__
+  const bool slow = true;
+#else
+  const bool slow = getenv("TDTUNE_SLOW") != NULL;
+#endif
+  return way->step * (from_then_on ? 60 : 1) * (slow ? 9 : 1) + 1;
+}
+
 static void walk(ranks *all, const road *way, bool from_then_on) {
   static unsigned n_keys;
-  const long step = from_then_on ? 100 * way->step + 1 : way->step;
+  const long step = step_of(way, from_then_on);
   unsigned n_failed = 0;
   script.from_then_on = from_then_on;
   if (way->spares_jansson) {
@@ -169,14 +180,14 @@ static void walk(ranks *all, const road *way, bool from_then_on) {
     } while (script.reached);
   }
   memory_give_to_jansson();
-  assert_true(n_failed > 2);
+  assert_true(n_failed > 0);
 }
 
 static const road roads[] = {
-    {"tuning", prepare_nothing, false, 3},
-    {"hit", prepare_hit, false, 2},
-    {"hand-over", prepare_hand_over, true, 1},
-    {"failures", prepare_failures, false, 7},
+    {"tuning", prepare_nothing, false, 5},
+    {"hit", prepare_hit, false, 3},
+    {"hand-over", prepare_hand_over, true, 2},
+    {"failures", prepare_failures, false, 13},
 };
 
 static void test_L03_one_allocation_fails(void **state) {

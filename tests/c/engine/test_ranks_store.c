@@ -166,7 +166,7 @@ static void test_R03_a_stopped_tuning_of_one_rank(void **state) {
   assert_settled(all, "k", 1);
 }
 
-enum { LONG_SIZE = 250000, N_LONG = 10 };
+enum { LONG_SIZE = 400000, N_LONG = 5 };
 
 static void test_R03_a_record_of_megabytes(void **state) {
   static char reasons[N_LONG][LONG_SIZE + 1];
