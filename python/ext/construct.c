@@ -48,7 +48,6 @@ static int set_callables(AutoTuner *self, const Arguments *a) {
     PyErr_Format(PyExc_TypeError, "on_progress is a function or None, not %R", a->on_progress);
     return -1;
   }
-  self->key_fn = Py_NewRef(a->key_fn);
   self->prune_fn = Py_NewRef(a->prune_fn);
   self->on_progress = Py_NewRef(a->on_progress);
   return 0;
@@ -90,7 +89,8 @@ static int set_space(AutoTuner *self, PyObject *blueprint) {
 
 static int set_from_blueprint(AutoTuner *self, PyObject *blueprint) {
   self->fn = PyObject_GetAttrString(blueprint, "fn");
-  self->name = self->fn == NULL ? NULL : PyObject_GetAttrString(blueprint, "name");
+  self->key_fn = self->fn == NULL ? NULL : PyObject_GetAttrString(blueprint, "key_fn");
+  self->name = self->key_fn == NULL ? NULL : PyObject_GetAttrString(blueprint, "name");
   if (self->name == NULL) {
     return -1;
   }

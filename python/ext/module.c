@@ -2,6 +2,7 @@
 #include "compat.h"
 
 #include "autotuner_type.h"
+#include "by_layout.h"
 #include "bytecode.h"
 #include "contextual.h"
 #include "convert.h"
@@ -31,7 +32,8 @@ static int add_types(PyObject *module, ModuleState *state) {
       add_type(module, session_type_create, &state->session_type) < 0) {
     return -1;
   }
-  if (add_type(module, group_type_create, &state->group_type) < 0) {
+  if (add_type(module, group_type_create, &state->group_type) < 0 ||
+      add_type(module, by_layout_type_create, &state->by_layout_type) < 0) {
     return -1;
   }
   return add_type(module, tunable_type_create, &state->tunable_type);
@@ -68,6 +70,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
   Py_VISIT(state->session_type);
   Py_VISIT(state->tunable_type);
   Py_VISIT(state->group_type);
+  Py_VISIT(state->by_layout_type);
   Py_VISIT(state->stores);
   for (size_t i = 0; i < N_COLD; i++) {
     Py_VISIT(state->cold[i]);
@@ -86,6 +89,7 @@ static int module_clear(PyObject *module) {
   Py_CLEAR(state->session_type);
   Py_CLEAR(state->tunable_type);
   Py_CLEAR(state->group_type);
+  Py_CLEAR(state->by_layout_type);
   Py_CLEAR(state->stores);
   for (size_t i = 0; i < N_CONTROLS; i++) {
     Py_CLEAR(state->controls[i]);

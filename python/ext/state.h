@@ -54,6 +54,7 @@ typedef struct ModuleState {
   PyTypeObject *session_type;
   PyTypeObject *tunable_type;
   PyTypeObject *group_type;
+  PyTypeObject *by_layout_type;
   tdt_context *context;
   PyObject *stores;               /* dict: folder -> capsule of its tdt_store */
   PyObject *controls[N_CONTROLS]; /* the names, interned */

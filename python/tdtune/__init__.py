@@ -6,6 +6,7 @@ remembers it.
 from tdtune._native import AutoTuner, version
 from tdtune.autotune import autotune
 from tdtune.contextual import ContextualAutoTuner, contextual_autotune
+from tdtune.layout import by_layout
 from tdtune.progress import Progress
 from tdtune.records import (
     load_autotune_data,
@@ -22,6 +23,7 @@ __all__ = [
     "Progress",
     "__version__",
     "autotune",
+    "by_layout",
     "contextual_autotune",
     "load_autotune_data",
     "pretty_triton_config_repr",

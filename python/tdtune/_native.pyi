@@ -51,6 +51,21 @@ class ContextualAutoTuner:
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def __get__(self, instance: object, owner: type | None = None, /) -> Any: ...
 
+class ByLayout:
+    """A key function that names arguments; see `tdtune.by_layout`."""
+
+    names: tuple[str, ...]
+
+    def __init__(self, *names: str) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def bind(
+        self,
+        owner: str,
+        places: tuple[tuple[Any, ...], ...],
+        kind_of: Callable[[type], int],
+        /,
+    ) -> ByLayout: ...
+
 class Tunable:
     """What a session tunes: a kernel with one key, and its candidates."""
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from tdtune import layers
+from tdtune import layers, layout
 from tdtune.describe import describe_config
 from tdtune.values import type_name
 
@@ -26,6 +26,8 @@ class Blueprint(NamedTuple):
     ----------
     fn
         The callable to run.
+    key_fn
+        What makes the business key; it knows the function's parameters if it names any.
     candidates
         Copies of the caller's dicts; their values are the caller's own objects.
     configs
@@ -39,6 +41,7 @@ class Blueprint(NamedTuple):
     """
 
     fn: Callable[..., Any]
+    key_fn: Callable[..., object]
     candidates: tuple[dict[str, object], ...]
     configs: tuple[str, ...]
     name: str
@@ -71,6 +74,8 @@ def blueprint(
         value that cannot be described.
     ValueError
         `config_space` is empty.
+
+    See `layout.bind` for what `by_layout` raises.
     """
     check_plain(fn, "the function to tune")
     name = layers.short_name(fn)
@@ -84,6 +89,7 @@ def blueprint(
     names = _positional(signature)
     return Blueprint(
         fn,
+        layout.bind(key_fn, signature, {field for c in candidates for field in c}, name),
         candidates,
         tuple(describe_config(c, f"config_space[{i}]") for i, c in enumerate(candidates)),
         name,
