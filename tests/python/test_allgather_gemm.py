@@ -4,9 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +12,7 @@ import pytest
 pytest.importorskip("torch.distributed")
 pytest.importorskip("triton")
 
-from test_examples import EXAMPLES, clean_environment, files, run_ranks
-from worlds import results, run_world
+from test_examples import EXAMPLES, files, run_ranks
 
 SCRIPT = str(EXAMPLES / "allgather_gemm.py")
 # Rows of a rank that neither 2 nor 4 chunks divide.
@@ -29,24 +25,31 @@ REFUSED = {
     "--shape 4x4x4 --chunks 3": "--chunks must be from 1 to the 2 rows of a rank",
 }
 
-WHOLE = """
-import contextlib, io
-sys.path.insert(0, os.environ["EXAMPLES"])
+PROGRAM = """
+import contextlib, io, os, sys
+import torch, torch.distributed as dist
+sys.path.insert(0, {examples!r})
 import allgather_gemm as example
-a, b = example.make_inputs((2 * 13, 2 * 9, 40))
-expected = example.torch_allgather_gemm(a, b, example.world())
-cfg = example.kernel_configs()[0]
-for chunks in (1, 2, 3, 5, 13):
-    c = example.allgather_gemm.fn(a, b, example.world(), cfg, chunks)
-    torch.testing.assert_close(c, expected, rtol=1e-2, atol=1e-2)
-allowed = [c for c in (1, 13, 14) if example.prune_fn({"cfg": cfg, "chunks": c}, a, b, None)]
-RESULT.update(allowed=allowed, wrong=error_of(example.make_inputs, (27, 2 * 9, 40)), refused={})
-os.environ["LOCAL_RANK"] = str(rank)
-for line in REFUSED:
+
+for line, reason in {refused!r}.items():  # said before any rank waits for another
     sys.argv = [sys.argv[0], *line.split()]
     with contextlib.redirect_stderr(io.StringIO()) as errors, contextlib.suppress(SystemExit):
         example.parse_arguments()
-    RESULT["refused"][line] = errors.getvalue().splitlines()[-1]
+    assert errors.getvalue().splitlines()[-1].endswith(reason), errors.getvalue()
+
+assert example.join_ranks() == "gloo"
+a, b = example.make_inputs((2 * 13, 2 * 9, 40))
+cfg = example.kernel_configs()[0]
+for chunks in (1, 2, 3, 5, 13):
+    example.check(example.allgather_gemm.fn(a, b, example.world(), cfg, chunks), a, b)
+kept = [c for c in (1, 13, 14) if example.prune_fn({{"cfg": cfg, "chunks": c}}, a, b, None)]
+assert kept == [1, 13]
+wrong = example.torch_allgather_gemm(a, b, example.world()).roll(1, 0)
+try:
+    example.check(wrong, a, b)
+except AssertionError:
+    print("the check can fail", flush=True)
+dist.destroy_process_group()
 """
 
 
@@ -92,25 +95,9 @@ def test_R01_R06_C05_example_allgather_gemm_both_ways(tmp_path: Path) -> None:
     assert files(tmp_path / "store") == before
 
 
-def test_example_allgather_gemm_is_right_for_all_chunks(tmp_path: Path) -> None:
-    code = f"REFUSED = {list(REFUSED)}\n{WHOLE}"
-    ranks = run_world(2, tmp_path, code, EXAMPLES=str(EXAMPLES))
-    for result in results(ranks):
-        assert result["allowed"] == [1, 13]
-        assert result["wrong"] == "ValueError: M = 27 does not divide by 2 ranks"
-        for line, reason in REFUSED.items():
-            assert result["refused"][line].endswith(reason)
-
-
-def test_example_allgather_gemm_refuses_before_ranks_wait(tmp_path: Path) -> None:
-    environment = clean_environment(tmp_path) | {"LOCAL_RANK": "0", "WORLD_SIZE": "2"}
-    done = subprocess.run(
-        [sys.executable, SCRIPT, "--shape", "65x24x40"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].endswith(REFUSED["--shape 65x24x40"])
-    assert not os.listdir(tmp_path)
+def test_example_allgather_gemm_is_right_for_all_chunks_and_refuses(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM.format(examples=str(EXAMPLES), refused=REFUSED), encoding="utf-8")
+    printed = run_ranks(tmp_path / "store", str(program))
+    assert printed.count("the check can fail") == 2
+    assert not (tmp_path / "store").exists()
