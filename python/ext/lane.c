@@ -104,7 +104,10 @@ static Lane *create(PyObject *group) {
 }
 
 Lane *lane_make(Lane *head, PyObject *group) {
-  Lane *lane = lane_find(head, group);
+  if (group == NULL || group == Py_None) {
+    return head;
+  }
+  Lane *lane = lane_find_group(head, group);
   if (lane != NULL) {
     return lane;
   }
