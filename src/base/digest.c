@@ -44,3 +44,8 @@ void tdt__digest_texts(const char *const *texts, size_t n, char digest[TDT_DIGES
 uint64_t tdt__hash(const void *data, size_t size) {
   return XXH3_64bits(size > 0 ? data : "", size);
 }
+
+tdt__hash128 tdt__hash_wide(const void *data, size_t size) {
+  const XXH128_hash_t hash = XXH3_128bits(size > 0 ? data : "", size);
+  return (tdt__hash128){hash.low64, hash.high64};
+}

@@ -8,9 +8,10 @@
 #include <tdtune/status.h>
 
 /*
- * Keys and their winners in memory. Reading takes no lock: entries never change their key and are
- * never freed before the table, a table that grew is published whole, old ones are kept until the
- * end (together at most as large as the newest). Writers must exclude one another.
+ * Keys and their winners in memory; of a key its 128-bit hash. Reading takes no lock: entries never
+ * change their key and are never freed before the table, a table that grew is published whole, old
+ * ones are kept until the end (together at most as large as the newest). Writers must exclude one
+ * another.
  */
 typedef struct tdt__memory tdt__memory;
 

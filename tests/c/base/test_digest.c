@@ -58,14 +58,19 @@ static void test_texts_are_counted_in_with_their_length(void **state) {
 static void test_hash_depends_on_every_byte(void **state) {
   (void)state;
   char data[64] = {0};
-  uint64_t zeros = tdt__hash(data, sizeof data);
+  const uint64_t zeros = tdt__hash(data, sizeof data);
+  const tdt__hash128 wide = tdt__hash_wide(data, sizeof data);
   for (size_t i = 0; i < sizeof data; i++) {
     data[i] = 1;
     assert_true(tdt__hash(data, sizeof data) != zeros);
+    const tdt__hash128 other = tdt__hash_wide(data, sizeof data);
+    assert_true(other.low != wide.low && other.high != wide.high);
     data[i] = 0;
   }
   assert_true(tdt__hash(data, sizeof data) == zeros);
   assert_true(tdt__hash(NULL, 0) == tdt__hash("", 0));
+  assert_true(tdt__hash_wide(NULL, 0).low == tdt__hash_wide("", 0).low);
+  assert_true(tdt__hash_wide(NULL, 0).high == tdt__hash_wide("", 0).high);
 }
 
 int main(void) {
