@@ -25,6 +25,7 @@ typedef struct AutoTuner {
   /* From here on: not touched by a hit. */
   PyObject *config_space;     /* tuple of dicts */
   PyObject *prune_fn;         /* or None */
+  PyObject *prepare_fn;       /* or None */
   PyObject *on_progress;      /* or None */
   PyObject *positional_names; /* tuple: the function's positional parameters */
   PyObject *name;             /* of the function, for messages */

@@ -16,6 +16,7 @@ static int autotuner_traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(self->key_fn);
   Py_VISIT(self->config_space);
   Py_VISIT(self->prune_fn);
+  Py_VISIT(self->prepare_fn);
   Py_VISIT(self->on_progress);
   Py_VISIT(self->positional_names);
   Py_VISIT(self->identity);
@@ -55,6 +56,7 @@ static void autotuner_dealloc(PyObject *object) {
   Py_CLEAR(self->key_fn);
   Py_CLEAR(self->config_space);
   Py_CLEAR(self->prune_fn);
+  Py_CLEAR(self->prepare_fn);
   Py_CLEAR(self->on_progress);
   Py_CLEAR(self->positional_names);
   Py_CLEAR(self->name);

@@ -3,7 +3,7 @@
 
 #include "callbacks.h"
 #include "convert.h"
-#include "inject.h"
+#include "prepare.h"
 
 static const Candidate *candidate_at(const Miss *miss, size_t index) {
   return &miss->tuner->candidates.items[index];
@@ -17,7 +17,7 @@ static tdt_status on_launch(void *user, size_t candidate, tdt_error *error) {
     return status;
   }
   crossing_enter(&miss->crossing);
-  PyObject *result = inject_run(miss->tuner, miss->call, candidate_at(miss, candidate));
+  PyObject *result = prepare_run(miss, candidate);
   if (result == NULL) {
     return crossing_fail(&miss->crossing, error);
   }
@@ -40,8 +40,8 @@ static void on_discard(void *user, size_t candidate) {
   Py_XDECREF(done);
 }
 
-/* What prune_fn gets: a copy, so that it may change it, with the values that this call fixes. */
-static PyObject *config_for_prune(const Miss *miss, size_t candidate) {
+/* A copy, so that they may change it, with the values that this call fixes. */
+PyObject *callbacks_config(const Miss *miss, size_t candidate) {
   PyObject *config = PyDict_Copy(candidate_at(miss, candidate)->config);
   PyObject *name = NULL;
   PyObject *value = NULL;
@@ -56,30 +56,29 @@ static PyObject *config_for_prune(const Miss *miss, size_t candidate) {
   return config;
 }
 
-/* prune_fn(config, *args, **kwargs) */
-static PyObject *call_prune(const Miss *miss, PyObject *config) {
+PyObject *callbacks_call(const Miss *miss, PyObject *fn, PyObject *first) {
   const Call *call = miss->call;
   size_t n = (size_t)(call->n_args + call_n_names(call));
   PyObject **stack = PyMem_Malloc((n + 1) * sizeof(PyObject *));
   if (stack == NULL) {
     return PyErr_NoMemory();
   }
-  stack[0] = config;
+  stack[0] = first;
   for (size_t i = 0; i < n; i++) {
     stack[1 + i] = call->args[i];
   }
-  PyObject *keep =
-      PyObject_Vectorcall(miss->tuner->prune_fn, stack, (size_t)call->n_args + 1, call->names);
+  PyObject *result = PyObject_Vectorcall(fn, stack, (size_t)call->n_args + 1, call->names);
   PyMem_Free(stack);
-  return keep;
+  return result;
 }
 
+/* prune_fn(config, *args, **kwargs) */
 static int wants(const Miss *miss, size_t candidate) {
-  PyObject *config = config_for_prune(miss, candidate);
+  PyObject *config = callbacks_config(miss, candidate);
   if (config == NULL) {
     return -1;
   }
-  PyObject *keep = call_prune(miss, config);
+  PyObject *keep = callbacks_call(miss, miss->tuner->prune_fn, config);
   Py_DECREF(config);
   int truth = keep == NULL ? -1 : PyObject_IsTrue(keep);
   Py_XDECREF(keep);
@@ -117,13 +116,9 @@ static tdt_status on_prune(void *user, size_t candidate, bool *keep, tdt_error *
 
 static tdt_status on_poll(void *user, tdt_error *error) {
   Miss *miss = user;
+  crossing_enter(&miss->crossing); /* before looking: another thread may have ended it */
   tdt_status status = crossing_stopped(&miss->crossing, error);
-  if (status != TDT_OK) {
-    crossing_leave(&miss->crossing);
-    return status;
-  }
-  crossing_enter(&miss->crossing);
-  if (PyErr_CheckSignals() < 0) {
+  if (status == TDT_OK && PyErr_CheckSignals() < 0) {
     status = crossing_stop(&miss->crossing, error);
   }
   crossing_leave(&miss->crossing);

@@ -17,7 +17,16 @@ typedef struct Miss {
   AutoTuner *tuner; /* this and what follows is borrowed */
   Lane *lane;
   const Call *call;
+  unsigned long thread; /* which called */
+  bool watches;         /* the next run is watched; see prepare.h */
+  PyObject *watcher;    /* owned: what watched the first run that went well; or NULL */
 } Miss;
+
+/* The config that prune_fn and its like get: a new reference. */
+PyObject *callbacks_config(const Miss *miss, size_t candidate);
+
+/* fn(first, *args, **kwargs), with the arguments of the call. */
+PyObject *callbacks_call(const Miss *miss, PyObject *fn, PyObject *first);
 
 /* Puts device, group, callbacks, and `miss` as their first argument, into the request. */
 void callbacks_install(tdt_request *request, Miss *miss);

@@ -11,18 +11,19 @@ typedef struct Arguments {
   PyObject *config_space;
   PyObject *key_fn;
   PyObject *prune_fn;
+  PyObject *prepare_fn;
   PyObject *warmup;
   PyObject *repeat;
   PyObject *on_progress;
 } Arguments;
 
 static int parse(Arguments *a, PyObject *args, PyObject *kwargs) {
-  static char *names[] = {"fn",     "config_space", "key_fn",      "prune_fn",
+  static char *names[] = {"fn",     "config_space", "key_fn",      "prune_fn", "prepare_fn",
                           "warmup", "repeat",       "on_progress", NULL};
-  *a = (Arguments){NULL, NULL, NULL, Py_None, Py_None, Py_None, Py_None};
-  return PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|O$OOO:AutoTuner", names, &a->fn,
-                                     &a->config_space, &a->key_fn, &a->prune_fn, &a->warmup,
-                                     &a->repeat, &a->on_progress)
+  *a = (Arguments){NULL, NULL, NULL, Py_None, Py_None, Py_None, Py_None, Py_None};
+  return PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|O$OOOO:AutoTuner", names, &a->fn,
+                                     &a->config_space, &a->key_fn, &a->prune_fn, &a->prepare_fn,
+                                     &a->warmup, &a->repeat, &a->on_progress)
              ? 0
              : -1;
 }
@@ -44,11 +45,16 @@ static int set_callables(AutoTuner *self, const Arguments *a) {
     PyErr_Format(PyExc_TypeError, "prune_fn is a function or None, not %R", a->prune_fn);
     return -1;
   }
+  if (a->prepare_fn != Py_None && !PyCallable_Check(a->prepare_fn)) {
+    PyErr_Format(PyExc_TypeError, "prepare_fn is a function or None, not %R", a->prepare_fn);
+    return -1;
+  }
   if (a->on_progress != Py_None && !PyCallable_Check(a->on_progress)) {
     PyErr_Format(PyExc_TypeError, "on_progress is a function or None, not %R", a->on_progress);
     return -1;
   }
   self->prune_fn = Py_NewRef(a->prune_fn);
+  self->prepare_fn = Py_NewRef(a->prepare_fn);
   self->on_progress = Py_NewRef(a->on_progress);
   return 0;
 }

@@ -73,6 +73,18 @@ static PyObject *facts_default_root(PyObject *module, PyObject *unused) {
   return str;
 }
 
+static PyObject *facts_n_workers(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+  tdt_settings settings;
+  tdt_error error = TDT_ERROR_INIT;
+  if (tdt_settings_from_environment(&settings, &error) != TDT_OK) {
+    (void)raise_status(&error, NULL);
+    return NULL;
+  }
+  return PyLong_FromUnsignedLong(settings.n_workers);
+}
+
 static PyObject *facts_digest(PyObject *module, PyObject *bytes) {
   (void)module;
   Py_buffer view;
@@ -103,6 +115,9 @@ PyDoc_STRVAR(record_table_doc, "record_table($module, path, /)\n--\n\n"
 PyDoc_STRVAR(default_root_doc, "default_root($module, /)\n--\n\n"
                                "The folder in which records are kept, as the environment has it "
                                "now. Nothing is created.");
+PyDoc_STRVAR(n_workers_doc, "n_workers($module, /)\n--\n\n"
+                            "Most threads that compile, as the environment has it now; 1: none "
+                            "besides the caller.");
 PyDoc_STRVAR(digest_doc, "digest($module, data, /)\n--\n\n"
                          "128-bit digest of bytes as 32 hex digits.");
 PyDoc_STRVAR(version_doc, "version($module, /)\n--\n\nVersion of the library.");
@@ -112,6 +127,7 @@ PyMethodDef facts_methods[] = {
     {"record_json", facts_record_json, METH_O, record_json_doc},
     {"record_table", facts_record_table, METH_O, record_table_doc},
     {"default_root", facts_default_root, METH_NOARGS, default_root_doc},
+    {"n_workers", facts_n_workers, METH_NOARGS, n_workers_doc},
     {"digest", facts_digest, METH_O, digest_doc},
     {"version", facts_version, METH_NOARGS, version_doc},
     {NULL, NULL, 0, NULL},

@@ -79,6 +79,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg) {
   Py_VISIT(state->signature);
   Py_VISIT(state->active);
   Py_VISIT(state->taken);
+  Py_VISIT(state->watched);
   return 0;
 }
 
@@ -101,6 +102,7 @@ static int module_clear(PyObject *module) {
   Py_CLEAR(state->signature);
   Py_CLEAR(state->active);
   Py_CLEAR(state->taken);
+  Py_CLEAR(state->watched);
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "front.h"
 #include "identify.h"
 #include "overwrite.h"
+#include "prepare.h"
 #include "resolve.h"
 #include "withdraw.h"
 
@@ -114,10 +115,12 @@ static int miss_open(Miss *miss, Needs *needs, tdt_request *request, const char 
     return -1;
   }
   callbacks_install(request, miss);
+  prepare_install(request, miss, needs->settings.n_workers);
   return 0;
 }
 
 static void miss_close(Miss *miss) {
+  Py_CLEAR(miss->watcher);
   board_close(&miss->board);
   place_close(&miss->place);
   crossing_clear(&miss->crossing);

@@ -20,6 +20,8 @@
   X(EMIT, emit)                                                                                    \
   X(PROGRESS, progress)                                                                            \
   X(DEVICE_MEMORY_RELEASE, device_memory_release)                                                  \
+  X(DEVICE_ENTER, device_enter)                                                                    \
+  X(FORESEE, foresee)                                                                              \
   X(CONTEXTUAL_NAME, contextual_name)                                                              \
   X(CONTEXTUAL, contextual)
 
@@ -64,6 +66,9 @@ typedef struct ModuleState {
   PyObject *active;         /* the contextual tuner that is being called, NULL: none */
   PyObject *taken;          /* list: what takeover_end() puts back; NULL: nothing */
   pid_t active_pid;         /* of the process in which it became active */
+  PyObject *watched;        /* what prepare_run() puts back; NULL: nothing */
+  Py_ssize_t n_watching;    /* runs that are being watched */
+  pid_t watching_pid;       /* of the process in which that began */
 } ModuleState;
 
 ModuleState *state_of(PyObject *module);

@@ -13,7 +13,6 @@ static PyObject *own_attribute(PyObject *cls, PyObject *name) {
   return value;
 }
 
-/* A method that somebody else has replaced meanwhile is theirs. */
 static int put_back(PyObject *entry) {
   PyObject *cls = PyTuple_GET_ITEM(entry, 0);
   PyObject *name = PyTuple_GET_ITEM(entry, 1);
@@ -26,14 +25,27 @@ static int put_back(PyObject *entry) {
   return done;
 }
 
+void takeover_put_back(PyObject *entry) {
+  if (put_back(entry) < 0) {
+    PyErr_WriteUnraisable(PyTuple_GET_ITEM(entry, 0));
+  }
+}
+
+PyObject *takeover_replace(PyObject *cls, PyObject *name, PyObject *replacement) {
+  PyObject *original = own_attribute(cls, name);
+  PyObject *entry = original == NULL ? NULL : PyTuple_Pack(4, cls, name, original, replacement);
+  Py_XDECREF(original);
+  if (entry != NULL && PyObject_SetAttr(cls, name, replacement) < 0) {
+    Py_CLEAR(entry);
+  }
+  return entry;
+}
+
 static void put_all_back(ModuleState *state) {
   PyObject *taken = state->taken;
   state->taken = NULL;
   for (Py_ssize_t i = taken == NULL ? 0 : PyList_GET_SIZE(taken); i > 0; i--) {
-    PyObject *entry = PyList_GET_ITEM(taken, i - 1);
-    if (put_back(entry) < 0) {
-      PyErr_WriteUnraisable(PyTuple_GET_ITEM(entry, 0));
-    }
+    takeover_put_back(PyList_GET_ITEM(taken, i - 1));
   }
   Py_XDECREF(taken);
 }

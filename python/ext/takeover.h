@@ -19,6 +19,13 @@ int takeover_begin(ModuleState *state, PyObject *tuner);
 /* Puts every method back and ends it. Keeps an exception that is raised. */
 void takeover_end(ModuleState *state);
 
+/* Replaces a method that a class itself has: a new entry for takeover_put_back(), NULL with an
+ * error set. */
+PyObject *takeover_replace(PyObject *cls, PyObject *name, PyObject *replacement);
+
+/* Undoes it, unless somebody else has replaced the method meanwhile: then it is theirs. */
+void takeover_put_back(PyObject *entry);
+
 /* take_over(cls, name, replacement), for tdtune.contextual. */
 extern PyMethodDef takeover_methods[];
 

@@ -10,8 +10,9 @@ from tdtune.groups import resolve as resolve_group
 from tdtune.messages import emit
 from tdtune.progress import progress
 from tdtune.signature import Blueprint, blueprint
-from tdtune.situation import Situation, device_memory_release, situation
+from tdtune.situation import Situation, device_enter, device_memory_release, situation
 from tdtune.source import FunctionIdentity, identify
+from tdtune.triton_ahead import foresee
 
 __all__ = [
     "Blueprint",
@@ -22,8 +23,10 @@ __all__ = [
     "contextual_name",
     "describe_config",
     "describe_key",
+    "device_enter",
     "device_memory_release",
     "emit",
+    "foresee",
     "identify",
     "may_be_compared",
     "progress",

@@ -14,6 +14,7 @@ def autotune(
     key_fn: Callable[..., object],
     prune_fn: Callable[..., object] | None = None,
     *,
+    prepare_fn: Callable[..., object] | None = None,
     warmup: int | None = None,
     repeat: int | None = None,
     on_progress: Callable[[Progress], object] | None = None,
@@ -30,6 +31,11 @@ def autotune(
         every new key is tuned on its own.
     prune_fn
         ``prune_fn(config, *args, **kwargs)`` tells whether a candidate takes part; all do if None.
+    prepare_fn
+        ``prepare_fn(config, *args, **kwargs)`` makes a candidate ready, compiles it say. Called
+        once for each that takes part, before any runs, from several threads at the same time, in
+        which the device of the arguments is the current one. An exception does not fail the
+        candidate. Kernels of Triton that the function launches are compiled ahead without it.
     warmup, repeat
         Runs of each candidate before timing, and timed runs; 5 and 10 if None.
     on_progress
@@ -61,6 +67,7 @@ def autotune(
             config_space,
             key_fn,
             prune_fn,
+            prepare_fn=prepare_fn,
             warmup=warmup,
             repeat=repeat,
             on_progress=on_progress,

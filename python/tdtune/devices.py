@@ -79,6 +79,12 @@ class Place:
         else:
             self._module.synchronize(self._index)
 
+    def enter(self) -> None:
+        """Make the device the current one of this thread."""
+        enter = getattr(self._module, "set_device", None)
+        if enter is not None:
+            enter(self._index)
+
     def capturing(self) -> bool:
         """Tell whether the current stream records a graph. Touches nothing else of the device."""
         ask = getattr(self._module, "is_current_stream_capturing", None)

@@ -50,6 +50,12 @@ def situation(args: tuple[Any, ...], kwargs: dict[str, Any], pg: Any) -> Situati
     return Situation(place, hardware, facts.dependencies(), group)
 
 
+def device_enter(place: Place | None) -> None:
+    """Make the device of a tuning the current one of this thread."""
+    if place is not None:
+        place.enter()
+
+
 def device_memory_release(place: Place | None) -> None:
     """Let go of what a failed candidate held, before the next one needs it.
 

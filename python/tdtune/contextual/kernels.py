@@ -27,6 +27,8 @@ class Tuning:
         The key, as Triton has it; several where they have one text (NaN is not equal to itself).
     winner
         The configuration that won; None as long as none has.
+    is_compiled
+        Whether the candidates were compiled ahead, as far as they could be.
     """
 
     def __init__(self, kernel: str, key_text: str, configs: list[Any]) -> None:
@@ -34,6 +36,7 @@ class Tuning:
         self.configs = configs
         self.keys: list[Hashable] = []
         self.winner: Any = None
+        self.is_compiled = False
 
     def decide(
         self, autotuner: Any, winner: int, times: list[tuple[float | None, tuple[float, ...]]]

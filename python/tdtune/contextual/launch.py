@@ -38,6 +38,15 @@ class Job:
         self._copies: dict[str, Any] = {}
         self.result: Any = None
 
+    @property
+    def kernel(self) -> Any:
+        """What is launched."""
+        return self._autotuner.fn
+
+    def call_with(self, config: Any) -> ask.Call:
+        """Return what the kernel would be called with if `config` were the choice."""
+        return ask.call(self._autotuner, self._run, self._args, self._kwargs, config)
+
     def before(self, candidate: int, marked: bool) -> None:
         """Prepare a launch; a marked one is timed, or a warm-up that is done like one."""
         if self._call is not None:

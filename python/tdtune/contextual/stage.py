@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tdtune._native import Session, take_over
-from tdtune.contextual import ask
+from tdtune.contextual import ahead, ask
 from tdtune.contextual.clock import DriverPlace
 from tdtune.contextual.kernels import Kernel, Kernels, Tuning
 from tdtune.contextual.launch import Job, reset
@@ -114,8 +114,15 @@ class Stage:
             job.launch(0)
         else:
             assert self._session is not None
+            self._compile_ahead(job, tuning)
             self._session.launch(tuning.tunable, job)
         return job.finish()
+
+    def _compile_ahead(self, job: Job, tuning: Tuning) -> None:
+        # Before anything of the tuning is measured: threads that compile disturb who launches.
+        if not tuning.is_compiled:
+            tuning.is_compiled = True
+            ahead.compile_configs(job, tuning.configs)
 
     def _tuning(self, kernel: Kernel, choice: ask.Choice) -> Tuning | None:
         """Return what a launch belongs to; None if it has nothing to do with this call's tuning."""

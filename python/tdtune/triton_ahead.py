@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT
+"""Kernels of Triton compiled before they are launched, by several threads.
+
+Triton compiles a kernel when it is launched first, one candidate after another. It lets go of the
+interpreter lock while it does, so that threads compile at the same time; and a kernel that is
+compiled is found by the launch that needs it, in memory or, by other processes, on disk.
+
+Nothing here imports Triton, and nothing launches anything.
+"""
+
+import contextlib
+import logging
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from tdtune.triton_launches import Launch, Pattern, heuristics_class, launch
+
+_logger = logging.getLogger("tdtune")
+
+# Different launches of one run that are looked at.
+_MOST_LAUNCHES = 64
+
+# Who watches which thread. The extension writes it, see foresee().
+_watchers: dict[int, "Watcher"] = {}
+
+
+class Watch(NamedTuple):
+    """What the extension needs to let a run be watched; see `foresee`."""
+
+    watcher: "Watcher"
+    cls: type
+    name: str
+    replacement: Callable[..., Any]
+    watchers: dict[int, "Watcher"]
+
+
+class Watcher:
+    """Sees the launches of one candidate's run, and compiles what others will launch.
+
+    Parameters
+    ----------
+    configs
+        All candidates.
+    candidate
+        The number of the one that runs.
+
+    Attributes
+    ----------
+    patterns
+        What was seen, as far as others can be compiled by it.
+    """
+
+    def __init__(self, configs: tuple[dict[str, Any], ...], candidate: int) -> None:
+        self._configs = configs
+        self._config = configs[candidate]
+        self.patterns: list[Pattern] = []
+        self._lock = threading.Lock()  # heuristics are called by one thread at a time
+        self._known: list[Launch] = []
+
+    def see(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Take note of a launch that is about to be made."""
+        try:
+            kept = launch(kernel, args, kwargs) if len(self._known) < _MOST_LAUNCHES else None
+            if kept is None:
+                return
+            pattern = Pattern(kept, self._config)
+            if pattern and self._is_new(kept):
+                self.patterns.append(pattern)
+        except Exception as reason:
+            _logger.debug("a launch of %r tells nothing: %s", kernel, reason)
+
+    def compile(self, candidate: int) -> None:
+        """Compile what a candidate is expected to launch, on the thread that calls."""
+        for pattern in self.patterns:
+            try:
+                with self._lock:
+                    predicted = without_heuristics(pattern.predict(self._configs[candidate]))
+                    if predicted is None or not self._is_new(predicted):
+                        continue
+                compile_launch(predicted)
+            except Exception as reason:
+                _logger.debug("candidate %d was not compiled ahead: %s", candidate, reason)
+
+    def _is_new(self, made: Launch) -> bool:
+        text = made._replace(args=tuple(map(_identity, made.args)), kwargs=_identities(made.kwargs))
+        if text in self._known:
+            return False
+        self._known.append(text)
+        return True
+
+
+def _identity(value: Any) -> Any:
+    if hasattr(value, "data_ptr"):
+        return ("tensor", str(value.dtype), value.data_ptr() % 16)
+    return (type(value).__name__, str(value))
+
+
+def _identities(kwargs: dict[str, Any]) -> dict[str, Any]:
+    return {name: _identity(value) for name, value in kwargs.items()}
+
+
+# -- watching --------------------------------------------------------------------------------------
+
+
+def foresee(configs: tuple[dict[str, Any], ...], candidate: int) -> Watch | None:
+    """Return how to watch the run of a candidate; None if there is nothing to see.
+
+    The extension replaces the method ``name`` of ``cls`` for the time of the run, and makes the
+    watcher that of the thread in ``watchers``.
+    """
+    jit = sys.modules.get("triton.runtime.jit")
+    if jit is None or _interprets():
+        return None
+    cls = jit.KernelInterface
+    replacement = _watched(vars(cls)["__getitem__"])
+    return Watch(Watcher(configs, candidate), cls, "__getitem__", replacement, _watchers)
+
+
+def _watched(original: Callable[..., Any]) -> Callable[..., Any]:
+    def __getitem__(kernel: Any, grid: Any) -> Any:
+        run = original(kernel, grid)
+        if threading.get_ident() not in _watchers:
+            return run
+
+        def watched_run(*args: Any, **kwargs: Any) -> Any:
+            watcher = _watchers.get(threading.get_ident())  # it may have been kept for later
+            if watcher is not None:
+                watcher.see(kernel, args, kwargs)
+            return run(*args, **kwargs)
+
+        return watched_run
+
+    return __getitem__
+
+
+def _interprets() -> bool:
+    knobs = getattr(sys.modules.get("triton"), "knobs", None)
+    if knobs is not None:
+        return bool(knobs.runtime.interpret)
+    return False  # of Triton 3.2: kernels that are interpreted are none of JITFunction
+
+
+# -- compiling -------------------------------------------------------------------------------------
+
+
+def compile_launch(made: Launch) -> None:
+    """Compile what a launch needs, on the device on which it is made."""
+    driver = sys.modules["triton.runtime.driver"].driver.active
+    enter = getattr(driver, "set_current_device", None)
+    if enter is not None:
+        enter(made.device)
+    made.kernel.run(*made.args, grid=(1,), warmup=True, **made.kwargs)
+
+
+class _Told(NamedTuple):
+    """Stands for a kernel, and returns what it is called with."""
+
+    fn: Any
+
+    def run(self, *args: Any, **kwargs: Any) -> Launch:
+        return Launch(self.fn, args, kwargs, None)
+
+
+def without_heuristics(made: Launch | None) -> Launch | None:
+    """Return the launch that heuristics make of a launch, without making it."""
+    while made is not None and isinstance(made.kernel, heuristics_class()):
+        outer = made.kernel
+        double = object.__new__(type(outer))
+        vars(double).update(vars(outer), fn=_Told(outer.fn))
+        told: Launch = double.run(*made.args, **made.kwargs)
+        made = told._replace(device=made.device)
+    return made
+
+
+def compile_all(launches: Iterable[Launch], n_workers: int) -> None:
+    """Compile what several launches need, in threads; return when all are done.
+
+    What cannot be compiled is left to the launch. An interrupt lets those at work finish and
+    begins no others.
+    """
+    left = list(launches)[::-1]
+    n_workers = min(n_workers, len(left))
+    if n_workers < 2:
+        return
+
+    def work() -> None:
+        while True:
+            try:
+                made = left.pop()
+            except IndexError:
+                return
+            with contextlib.suppress(Exception):
+                compile_launch(made)
+
+    threads = [threading.Thread(target=work, name="tdtune-compile") for _ in range(n_workers)]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    except BaseException:
+        left.clear()
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
+        raise
