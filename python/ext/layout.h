@@ -17,11 +17,20 @@ typedef enum LayoutKind {
 
 #define LAYOUT_KNOWN 8
 
-/* Types whose kind has been asked for. More than fit take each other's place. */
+/* A type whose kind has been asked for. Where its attributes are C's own, as with torch's tensors,
+ * they are found once and not at each call. */
+typedef struct LayoutType {
+  PyTypeObject *type; /* NULL: no entry */
+  LayoutKind kind;
+  PyObject *shape;  /* descriptors, or NULL: to be looked for in each value */
+  PyObject *stride; /* of the method or of the attribute `strides`, as the kind is */
+  PyObject *dtype;
+} LayoutType;
+
+/* More types than fit take each other's place. */
 typedef struct Layouts {
   PyObject *kind_of; /* says the LayoutKind of a type, as an int */
-  PyTypeObject *types[LAYOUT_KNOWN];
-  LayoutKind kinds[LAYOUT_KNOWN];
+  LayoutType known[LAYOUT_KNOWN];
   unsigned next;                              /* to be replaced */
   PyObject *shape, *stride, *strides, *dtype; /* names */
 } Layouts;
