@@ -86,7 +86,8 @@ typedef struct tdt_request {
   /*
    * Runs the function once with candidate `candidate`; for a device with a stream, queueing the
    * work is enough. TDT_ESTOPPED ends the tuning at once; every other failure makes the candidate
-   * a failed one, with the error's text as its reason.
+   * a failed one, with the error's text as its reason. Over several ranks it is then still launched
+   * for the rest of those runs which the others do meanwhile, for it may communicate with them.
    */
   tdt_status (*launch)(void *user, size_t candidate, tdt_error *error);
   /*

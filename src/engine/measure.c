@@ -11,6 +11,7 @@
 #include "engine/plan.h"
 #include "engine/prepare.h"
 #include "engine/turn.h"
+#include "group/talk.h"
 
 typedef struct measurement {
   tdt__flight *flight;
@@ -20,6 +21,7 @@ typedef struct measurement {
   tdt__journal *journal;
   const tdt__slate *slate; /* whose queue it measures */
   double *samples_ms;      /* of one burst */
+  unsigned n_begun;        /* runs of it */
   bool launched;           /* a candidate ran, and the others were anticipated after it */
   bool ended;              /* poll() said so while they were */
   bool delays;             /* the gaps between launches are hidden behind a delay */
@@ -54,6 +56,7 @@ static tdt_status check_result(const measurement *m, size_t candidate, tdt_error
 
 static tdt_status launch_once(measurement *m, size_t candidate, tdt_error *reason) {
   const uint64_t start_ns = m->delays ? tdt__clock_ns() : 0;
+  m->n_begun++;
   tdt_status status = tdt__call_before(m->call, candidate, reason);
   if (status == TDT_OK) {
     status = tdt__call_launch(m->call, candidate, reason);
@@ -80,8 +83,9 @@ static tdt_status warm_up(measurement *m, const tdt__step *step, tdt_error *reas
   return synchronize(m, reason);
 }
 
-static tdt_status queue_run(const measurement *m, size_t candidate, size_t run, tdt_error *reason) {
+static tdt_status queue_run(measurement *m, size_t candidate, size_t run, tdt_error *reason) {
   const tdt_device_table *table = m->device->table;
+  m->n_begun++;
   tdt_status status = tdt__call_before(m->call, candidate, reason);
   if (status == TDT_OK) {
     status = table->mark(m->device->self, 2 * run, reason);
@@ -133,11 +137,33 @@ static tdt_status run_timed(measurement *m, const tdt__step *step, tdt_error *re
 
 /* Does the burst on the device; *reason says why it failed. */
 static tdt_status run_burst(measurement *m, const tdt__step *step, tdt_error *reason) {
+  m->n_begun = 0;
   if (step->kind == TDT__STEP_WARMUP) {
     return warm_up(m, step, reason);
   }
   tdt_status status = run_timed(m, step, reason);
   return status == TDT_OK ? anticipate_rest(m, step, reason) : status;
+}
+
+/*
+ * The burst failed here after some runs. Other ranks may be in the middle of the runs that are
+ * left, and in communication with this one: it does these as well, whatever comes of them. Only a
+ * stop is news.
+ */
+static tdt_status keep_step(measurement *m, const tdt__step *step, tdt_status outcome,
+                            tdt_error *reason) {
+  tdt_error told = TDT_ERROR_INIT;
+  tdt_status status = TDT_OK;
+  while (status != TDT_ESTOPPED && m->n_begun < step->n_runs && tdt__talk_stands(m->call->talk)) {
+    tdt_error_clear(&told);
+    status = launch_once(m, step->candidate, &told);
+  }
+  if (status == TDT_ESTOPPED) {
+    tdt_error_clear(reason);
+    return tdt__pass_on(status, &told, reason);
+  }
+  tdt_error_clear(&told);
+  return outcome;
 }
 
 /* A device that cannot even be waited for after a failure is ruined. */
@@ -245,6 +271,9 @@ static tdt_status do_burst(measurement *m, const tdt__step *step, tdt_error *err
     return status;
   }
   tdt_status outcome = run_burst(m, step, &reason);
+  if (outcome != TDT_OK && outcome != TDT_ESTOPPED && m->call->talk != NULL) {
+    outcome = keep_step(m, step, outcome, &reason);
+  }
   status = settle_burst(m, step, outcome, &reason, error);
   tdt_error_clear(&reason);
   conclude(m, step);

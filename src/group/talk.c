@@ -16,6 +16,10 @@ void tdt__talk_begin(tdt__talk *talk, const tdt_group *group) {
   };
 }
 
+bool tdt__talk_stands(const tdt__talk *talk) {
+  return !talk->over && tdt__rounds_n_failed(talk->group->rounds) == talk->n_failed;
+}
+
 tdt_status tdt__talk_check(tdt__talk *talk, tdt_error *error) {
   if (talk->over) {
     return tdt__fail(error, TDT_EGROUP, "%s: the ranks no longer talk", talk->who);
@@ -70,7 +74,7 @@ tdt_status tdt__talk_pay(const tdt_group *group, tdt_error *error) {
 
 void tdt__talk_leave(tdt__talk *talk, const char *reason) {
   /* Where a tuning inside of this one failed the others go as well, without another round. */
-  if (talk->over || tdt__rounds_n_failed(talk->group->rounds) != talk->n_failed) {
+  if (!tdt__talk_stands(talk)) {
     talk->over = true;
     return;
   }

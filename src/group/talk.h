@@ -35,6 +35,10 @@ enum { TDT__NOTE_FRESH_S = 30 };
 /* Begins a talk. The thread has the floor of the group's rounds until the talk is finished with. */
 void tdt__talk_begin(tdt__talk *talk, const tdt_group *group);
 
+/* Whether the ranks can go on talking: not after the talk is over, or a tuning inside of it was not
+ * agreed upon. */
+bool tdt__talk_stands(const tdt__talk *talk);
+
 /* Fails with TDT_EGROUP if the talk is over, or a tuning inside of it was not agreed upon. */
 tdt_status tdt__talk_check(tdt__talk *talk, tdt_error *error);
 

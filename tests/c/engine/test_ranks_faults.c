@@ -2,6 +2,7 @@
 /* R04: one rank fails, or stops; the others end with it, at once. No deadline passes here: it is
  * ten minutes away. */
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -51,6 +52,45 @@ static void test_R04_case_R2_a_candidate_fails_on_one_rank(void **state) {
       }
     }
   }
+}
+
+static pthread_barrier_t collective;
+
+/* As a launcher that communicates: no rank gets through it alone. */
+static tdt_status communicate(rank *me, size_t candidate, tdt_error *error) {
+  (void)me;
+  (void)candidate;
+  (void)error;
+  (void)pthread_barrier_wait(&collective);
+  return TDT_OK;
+}
+
+/* A rank on which a candidate fails after its communication stays in step with the others, who have
+ * the rest of the burst before them. */
+static void test_R04_a_candidate_that_communicates_fails_on_one_rank(void **state) {
+  static const unsigned runs[] = {1, 3, 6, 12};
+  ranks *all = *state;
+  unsigned n_keys = 0;
+  assert_int_equal(pthread_barrier_init(&collective, NULL, all->n), 0);
+  for (unsigned odd = 0; odd < all->n; odd++) {
+    for (size_t i = 0; i < N_OF(runs); i++) {
+      char key[32];
+      set_key(key, n_keys++);
+      ranks_restore(all);
+      for (unsigned r = 0; r < all->n; r++) {
+        all->at[r].on_launch = communicate;
+      }
+      all->at[odd].r->candidates[1].fails = "OutOfMemoryError";
+      all->at[odd].r->candidates[1].from_run = runs[i];
+      ranks_run(all, key);
+      ranks_assert_winner(all, 2, TDT_ORIGIN_TUNED);
+      for (unsigned r = 0; r < all->n; r++) {
+        assert_int_equal(all->at[r].r->candidates[1].n_launched,
+                         all->at[0].r->candidates[1].n_launched);
+      }
+    }
+  }
+  (void)pthread_barrier_destroy(&collective);
 }
 
 /* None is run for its timed runs that failed in a warm-up anywhere. */
@@ -460,6 +500,7 @@ static void test_R04_a_young_note_counts(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       RANKS_TEST(2, test_R04_case_R2_a_candidate_fails_on_one_rank),
+      RANKS_TEST(3, test_R04_a_candidate_that_communicates_fails_on_one_rank),
       RANKS_TEST(2, test_R04_a_failed_warm_up_spares_the_others),
       RANKS_TEST(3, test_R04_two_ranks_give_reasons),
       RANKS_TEST(3, test_R04_the_same_reason_on_all_needs_no_names),
