@@ -16,12 +16,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport MAKEFLAGS
 unexport MFLAGS
 
-C_SOURCES      := $(shell find include src examples/c tests/c python/ext -type f 2>/dev/null) \
-                  meson.build meson_options.txt
+C_SOURCES      := $(shell find include src examples/c tests/c bench/c bench/noise python/ext -type f 2>/dev/null) \
+                  meson.build meson_options.txt bench/meson.build
 PYTHON_SOURCES := $(shell find include src python -type f -not -path '*/__pycache__/*' 2>/dev/null) \
                   pyproject.toml meson.build meson_options.txt
 
-.PHONY: build demo test lint format tidy clean
+.PHONY: build demo test lint bench format tidy clean
 
 ## build: the C library, the examples, and tdtune and triton_dist importable in .venv/
 build: $(BUILD)/.built $(STAMPS)/packages
@@ -42,6 +42,10 @@ test: prerequisites-test build $(STAMPS)/test-requirements $(STAMPS)/triton-olde
 ## lint: format, types and warnings, without running anything
 lint: prerequisites-test build $(STAMPS)/test-requirements
 	@$(BIN)/python tests/run.py lint
+
+## bench: every bench that fits this machine, in one table; PEER=<checkout of Triton-distributed> adds its rows
+bench: prerequisites-test build $(STAMPS)/test-requirements
+	@$(BIN)/python bench/all.py
 
 ## format: rewrites the sources in the one style
 format:

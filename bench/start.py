@@ -22,6 +22,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from rows import Row, row, show
+
 IMPORT_BAR_MS = 20.0
 FIRST_CALL_BAR_US = 300.0
 # Of the last third of the keys to the first third, blocks of a thousand, their medians.
@@ -272,34 +274,31 @@ def measure_many_keys(folder: Path, n: int) -> dict[str, Figures]:
     return figures
 
 
-def print_row(what: str, ours: float, other: float | None, bar: str) -> None:
-    """Print what, our figure, the alternative's, how many times ours that is, and the bar."""
-    alternative = f"{other:12.1f}{other / ours:8.1f}" if other is not None else f"{'-':>12}{'-':>8}"
-    print(f"{what:46}{ours:10.1f}{alternative}  {bar}")
-
-
-def print_table(result: Figures) -> None:
-    """Print all figures; the least of each."""
-    print(f"\n{'starting':46}{'ours':>10}{'alternative':>12}{'ratio':>8}  bar")
+def table(result: Figures) -> list[Row]:
+    """Return the rows of the table; the least of each figure."""
     imports = result["import"]
-    bar = f"at most {IMPORT_BAR_MS:.0f} ms"
-    print_row("import, without Python's own modules (ms)", imports["own_ms"]["least"], None, bar)
-    print_row(
-        "a process that imports; that passes (ms)",
-        imports["process_import_ms"]["least"],
-        imports["process_pass_ms"]["least"],
-        "",
-    )
+    own, passing = imports["own_ms"]["least"], imports["process_pass_ms"]["least"]
+    rows = [
+        row("import, without Python's own modules", "ms", own, at_most=IMPORT_BAR_MS),
+        row(
+            "a process that imports",
+            "ms",
+            imports["process_import_ms"]["least"],
+            ("one that does nothing", passing),
+        ),
+    ]
     first = result["first_call_us"]
-    peer = first.get("peer", {}).get("least")
+    peer = first["peer"]["least"] if "peer" in first else None
     for name, figures in first.items():
         if name != "peer":
-            bar = f"at most {FIRST_CALL_BAR_US:.0f} us"
-            print_row(f"first call, stored: {name} (us)", figures["least"], peer, bar)
+            what, least = f"first call, stored: {name}", figures["least"]
+            alternative = None if peer is None else ("Triton-distributed", peer)
+            rows.append(row(what, "us", least, alternative, at_most=FIRST_CALL_BAR_US))
     for name, figures in result["keys"].items():
-        what = f"a key of {len(figures['us_per_key'])},000, {name}: last; first (us)"
-        bar = f"last at most {LINEAR_BAR} x first"
-        print_row(what, figures["last"], figures["first"], bar)
+        what = f"a key of {len(figures['us_per_key'])},000, {name}: the last"
+        before = ("the first", figures["first"])
+        rows.append(row(what, "us", figures["last"], before, at_most_times=LINEAR_BAR))
+    return rows
 
 
 def main() -> int:
@@ -323,7 +322,8 @@ def main() -> int:
             "keys": measure_many_keys(folder, options.keys),
             "first_call_us": measure_first_call(folder, options.processes, options.records),
         }
-    print_table(result)
+    result["rows"] = table(result)
+    show(result["rows"])
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(result, indent=1) + "\n")
