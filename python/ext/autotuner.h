@@ -26,6 +26,8 @@ typedef struct AutoTuner {
   PyObject *config_space;     /* tuple of dicts */
   PyObject *prune_fn;         /* or None */
   PyObject *prepare_fn;       /* or None */
+  PyObject *check_fn;         /* or None */
+  PyObject *keep;             /* tdtune.keeping.Keep: what to put back before a run; or None */
   PyObject *on_progress;      /* or None */
   PyObject *positional_names; /* tuple: the function's positional parameters */
   PyObject *name;             /* of the function, for messages */

@@ -17,6 +17,8 @@ static int autotuner_traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(self->config_space);
   Py_VISIT(self->prune_fn);
   Py_VISIT(self->prepare_fn);
+  Py_VISIT(self->check_fn);
+  Py_VISIT(self->keep);
   Py_VISIT(self->on_progress);
   Py_VISIT(self->positional_names);
   Py_VISIT(self->identity);
@@ -57,6 +59,8 @@ static void autotuner_dealloc(PyObject *object) {
   Py_CLEAR(self->config_space);
   Py_CLEAR(self->prune_fn);
   Py_CLEAR(self->prepare_fn);
+  Py_CLEAR(self->check_fn);
+  Py_CLEAR(self->keep);
   Py_CLEAR(self->on_progress);
   Py_CLEAR(self->positional_names);
   Py_CLEAR(self->name);
@@ -122,7 +126,8 @@ static PyMemberDef autotuner_members[] = {
 
 PyDoc_STRVAR(
     autotuner_doc,
-    "AutoTuner(fn, config_space, key_fn, prune_fn=None, *, warmup=None, repeat=None, "
+    "AutoTuner(fn, config_space, key_fn, prune_fn=None, *, prepare_fn=None, plan=None, "
+    "warmup=None, repeat=None, check_fn=None, reset_to_zero=None, restore_value=None, "
     "on_progress=None)\n--\n\n"
     "A function that runs with the fastest of several configurations. Made by autotune().");
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "compat.h"
 
+#include "around.h"
+#include "bar.h"
 #include "callbacks.h"
 #include "convert.h"
 #include "prepare.h"
@@ -21,7 +23,9 @@ static tdt_status on_launch(void *user, size_t candidate, tdt_error *error) {
   if (result == NULL) {
     return crossing_fail(&miss->crossing, error);
   }
-  Py_DECREF(result);
+  if (around_take_result(miss, candidate, result) < 0) {
+    return crossing_fail(&miss->crossing, error);
+  }
   return TDT_OK;
 }
 
@@ -172,9 +176,12 @@ static void tell_progress(Miss *miss, const tdt_progress *progress) {
 /* After each candidate, so this is where the lock is given back. */
 static void on_progress(void *user, const tdt_progress *progress) {
   Miss *miss = user;
+  crossing_enter(&miss->crossing);
   if (miss->tuner->on_progress != Py_None && miss->crossing.stop == NULL) {
-    crossing_enter(&miss->crossing);
     tell_progress(miss, progress);
+  }
+  if (miss->crossing.stop == NULL) {
+    bar_show(miss, progress);
   }
   crossing_leave(&miss->crossing);
 }

@@ -20,6 +20,10 @@ typedef struct Miss {
   unsigned long thread; /* which called */
   bool watches;         /* the next run is watched; see prepare.h */
   PyObject *watcher;    /* owned: what watched the first run that went well; or NULL */
+  PyObject *kept;       /* owned: what is put back before each run; NULL before the first */
+  PyObject *result;     /* owned: what the last run gave, if it is still to be checked; or NULL */
+  bool *checked;        /* owned: which candidates' results are; NULL before the first */
+  PyObject *bar;        /* owned: shows how far the tuning is; None: nothing does; NULL before */
 } Miss;
 
 /* The config that prune_fn and its like get: a new reference. */

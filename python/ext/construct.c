@@ -12,28 +12,76 @@ typedef struct Arguments {
   PyObject *key_fn;
   PyObject *prune_fn;
   PyObject *prepare_fn;
+  PyObject *plan;
   PyObject *warmup;
   PyObject *repeat;
+  PyObject *check_fn;
+  PyObject *reset_to_zero;
+  PyObject *restore_value;
   PyObject *on_progress;
 } Arguments;
 
 static int parse(Arguments *a, PyObject *args, PyObject *kwargs) {
-  static char *names[] = {"fn",     "config_space", "key_fn",      "prune_fn", "prepare_fn",
-                          "warmup", "repeat",       "on_progress", NULL};
-  *a = (Arguments){NULL, NULL, NULL, Py_None, Py_None, Py_None, Py_None, Py_None};
-  return PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|O$OOOO:AutoTuner", names, &a->fn,
+  static char *names[] = {
+      "fn",     "config_space", "key_fn",        "prune_fn",      "prepare_fn",  "plan", "warmup",
+      "repeat", "check_fn",     "reset_to_zero", "restore_value", "on_progress", NULL};
+  *a = (Arguments){NULL,    NULL,    NULL,    Py_None, Py_None, Py_None,
+                   Py_None, Py_None, Py_None, Py_None, Py_None, Py_None};
+  return PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|O$OOOOOOOO:AutoTuner", names, &a->fn,
                                      &a->config_space, &a->key_fn, &a->prune_fn, &a->prepare_fn,
-                                     &a->warmup, &a->repeat, &a->on_progress)
+                                     &a->plan, &a->warmup, &a->repeat, &a->check_fn,
+                                     &a->reset_to_zero, &a->restore_value, &a->on_progress)
              ? 0
              : -1;
 }
 
+/* None: the documented one. */
+static int choose_plan(PyObject *name, tdt_plan *plan) {
+  const tdt_plan plans[] = {tdt_plan_documented(), tdt_plan_race(), tdt_plan_careful()};
+  *plan = plans[0];
+  if (name == Py_None) {
+    return 0;
+  }
+  for (size_t i = 0; PyUnicode_Check(name) && i < sizeof plans / sizeof *plans; i++) {
+    if (PyUnicode_CompareWithASCIIString(name, plans[i].name) == 0) {
+      *plan = plans[i];
+      return 0;
+    }
+  }
+  PyErr_Format(PyUnicode_Check(name) ? PyExc_ValueError : PyExc_TypeError,
+               "plan is \"documented\", \"race\" or \"careful\", not %R", name);
+  return -1;
+}
+
 static int set_plan(AutoTuner *self, const Arguments *a) {
-  self->plan = tdt_plan_documented();
-  if (callable_parse_count(a->warmup, "warmup", 0, &self->plan.n_warmup) < 0) {
+  if (choose_plan(a->plan, &self->plan) < 0 ||
+      callable_parse_count(a->warmup, "warmup", 0, &self->plan.n_warmup) < 0 ||
+      callable_parse_count(a->repeat, "repeat", 1, &self->plan.n_repeat) < 0) {
     return -1;
   }
-  return callable_parse_count(a->repeat, "repeat", 1, &self->plan.n_repeat);
+  if (a->check_fn != Py_None && self->plan.n_warmup == 0) {
+    PyErr_SetString(PyExc_ValueError,
+                    "check_fn is given the result of the first warm-up, but warmup is 0");
+    return -1;
+  }
+  return 0;
+}
+
+/* What happens around the runs. After the blueprint. */
+static int set_around(AutoTuner *self, const Arguments *a) {
+  self->check_fn = Py_NewRef(a->check_fn);
+  self->keep = Py_NewRef(Py_None);
+  if (a->check_fn == Py_None && a->reset_to_zero == Py_None && a->restore_value == Py_None) {
+    return 0;
+  }
+  PyObject *args[] = {self->fn, self->config_space, a->check_fn, a->reset_to_zero,
+                      a->restore_value};
+  PyObject *keep = cold_call(self->state, COLD_AROUND, args, 5);
+  if (keep == NULL) {
+    return -1;
+  }
+  Py_SETREF(self->keep, keep);
+  return 0;
 }
 
 static int set_callables(AutoTuner *self, const Arguments *a) {
@@ -135,7 +183,8 @@ static int set_up(AutoTuner *self, PyTypeObject *type, const Arguments *a) {
   if (lane_init(&self->lane) < 0 || state_load_cold(self->state) < 0) {
     return -1;
   }
-  if (set_plan(self, a) < 0 || draw_blueprint(self, a) < 0 || set_callables(self, a) < 0) {
+  if (set_plan(self, a) < 0 || draw_blueprint(self, a) < 0 || set_callables(self, a) < 0 ||
+      set_around(self, a) < 0) {
     return -1;
   }
   return callable_wrap((PyObject *)self, self->state, self->fn, self->name);

@@ -87,16 +87,25 @@ static tdt_status on_capturing(void *self, bool *capturing, tdt_error *error) {
   return status;
 }
 
-static const tdt_device_table table = {
-    .abi = TDT_DEVICE_ABI,
-    .size = sizeof(tdt_device_table),
-    .name = "python",
-    .reserve = on_reserve,
-    .mark = on_mark,
-    .elapsed_ms = on_elapsed_ms,
-    .synchronize = on_synchronize,
-    .capturing = on_capturing,
-};
+/* Keeps the lock: the launches follow. */
+static tdt_status on_delay(void *self, double ms, tdt_error *error) {
+  Place *place = self;
+  crossing_enter(place->crossing);
+  PyObject *length = PyFloat_FromDouble(ms);
+  PyObject *done = length == NULL ? NULL : PyObject_CallOneArg(place->delay, length);
+  Py_XDECREF(length);
+  return finish(place, done, error);
+}
+
+#define PLACE_TABLE(on_delay)                                                                      \
+  {                                                                                                \
+    .abi = TDT_DEVICE_ABI, .size = sizeof(tdt_device_table), .name = "python",                     \
+    .reserve = on_reserve, .mark = on_mark, .elapsed_ms = on_elapsed_ms,                           \
+    .synchronize = on_synchronize, .capturing = on_capturing, .delay = on_delay,                   \
+  }
+
+static const tdt_device_table table = PLACE_TABLE(NULL);
+static const tdt_device_table delaying_table = PLACE_TABLE(on_delay);
 
 static int open_host(Place *place) {
   tdt_error error = TDT_ERROR_INIT;
@@ -105,6 +114,16 @@ static int open_host(Place *place) {
   }
   place->is_host = true;
   return 0;
+}
+
+/* Not all places know of it, and not all that do can. */
+static int find_delay(Place *place) {
+  place->delay = PyObject_GetAttrString(place->object, "delay");
+  if (place->delay == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+    PyErr_Clear();
+    place->delay = Py_NewRef(Py_None);
+  }
+  return place->delay == NULL ? -1 : 0;
 }
 
 static int open_object(Place *place) {
@@ -116,10 +135,11 @@ static int open_object(Place *place) {
   }
   place->clock = PyObject_GetAttrString(place->object, "clock");
   place->id = place->clock == NULL ? NULL : PyObject_GetAttrString(place->object, "id");
-  if (place->id == NULL) {
+  if (place->id == NULL || find_delay(place) < 0) {
     return -1;
   }
-  place->device = (tdt_device){.table = &table, .self = place};
+  const bool delays = place->delay != Py_None;
+  place->device = (tdt_device){.table = delays ? &delaying_table : &table, .self = place};
   place->device.clock = text_from_str(place->clock, "the clock of a device");
   place->device.id = text_from_str(place->id, "the id of a device");
   return place->device.clock == NULL || place->device.id == NULL ? -1 : 0;
@@ -137,6 +157,7 @@ void place_close(Place *place) {
   for (size_t i = 0; i < N_PLACE_METHODS; i++) {
     Py_XDECREF(place->methods[i]);
   }
+  Py_XDECREF(place->delay);
   Py_XDECREF(place->object);
   Py_XDECREF(place->clock);
   Py_XDECREF(place->id);

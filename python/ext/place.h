@@ -6,7 +6,8 @@
 
 #include "crossing.h"
 
-/* A device that is a Python object with the attributes clock and id (str) and these methods. */
+/* A device that is a Python object with the attributes clock and id (str) and these methods; and
+ * where it can do that, delay(ms). */
 #define PLACE_LIST(X)                                                                              \
   X(RESERVE, reserve)                                                                              \
   X(MARK, mark)                                                                                    \
@@ -28,6 +29,7 @@ typedef struct Place {
   bool is_host; /* the library's own clock; nothing else below is used */
   PyObject *clock;
   PyObject *id;
+  PyObject *delay; /* or None */
   PyObject *methods[N_PLACE_METHODS];
 } Place;
 

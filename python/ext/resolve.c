@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "around.h"
+#include "bar.h"
 #include "callable.h"
 #include "callbacks.h"
 #include "convert.h"
@@ -115,12 +117,14 @@ static int miss_open(Miss *miss, Needs *needs, tdt_request *request, const char 
     return -1;
   }
   callbacks_install(request, miss);
+  around_install(request, miss);
   prepare_install(request, miss, needs->settings.n_workers);
   return 0;
 }
 
 static void miss_close(Miss *miss) {
   Py_CLEAR(miss->watcher);
+  around_close(miss);
   board_close(&miss->board);
   place_close(&miss->place);
   crossing_clear(&miss->crossing);
@@ -133,6 +137,7 @@ static int run_engine(Miss *miss, const tdt_request *request, tdt_choice *choice
   crossing_leave(crossing);
   tdt_status status = tdt_tuner_resolve(miss->lane->engine, request, choice, &error);
   crossing_enter(crossing);
+  bar_close(miss);
   if (crossing->stop != NULL) {
     tdt_error_clear(&error);
     exception_raise(crossing->stop);
@@ -140,7 +145,7 @@ static int run_engine(Miss *miss, const tdt_request *request, tdt_choice *choice
     return -1;
   }
   if (status == TDT_OK) {
-    return 0;
+    return around_finish(miss);
   }
   bool has_cause = status == TDT_EFAILED || status == TDT_EDEVICE || status == TDT_ELAUNCH;
   return raise_status(&error, has_cause ? crossing->failure : NULL);

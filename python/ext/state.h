@@ -19,6 +19,8 @@
   X(RESOLVE_GROUP, resolve_group)                                                                  \
   X(EMIT, emit)                                                                                    \
   X(PROGRESS, progress)                                                                            \
+  X(PROGRESS_BAR, progress_bar)                                                                    \
+  X(AROUND, around)                                                                                \
   X(DEVICE_MEMORY_RELEASE, device_memory_release)                                                  \
   X(DEVICE_ENTER, device_enter)                                                                    \
   X(FORESEE, foresee)                                                                              \

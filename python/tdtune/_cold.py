@@ -7,8 +7,9 @@ Imported by the extension when the first function is decorated.
 from tdtune.contextual.run import contextual, contextual_name
 from tdtune.describe import describe_config, describe_key, may_be_compared
 from tdtune.groups import resolve as resolve_group
+from tdtune.keeping import around
 from tdtune.messages import emit
-from tdtune.progress import progress
+from tdtune.progress import progress, progress_bar
 from tdtune.signature import Blueprint, blueprint
 from tdtune.situation import Situation, device_enter, device_memory_release, situation
 from tdtune.source import FunctionIdentity, identify
@@ -18,6 +19,7 @@ __all__ = [
     "Blueprint",
     "FunctionIdentity",
     "Situation",
+    "around",
     "blueprint",
     "contextual",
     "contextual_name",
@@ -30,6 +32,7 @@ __all__ = [
     "identify",
     "may_be_compared",
     "progress",
+    "progress_bar",
     "resolve_group",
     "situation",
 ]

@@ -23,8 +23,12 @@ class AutoTuner:
         prune_fn: Callable[..., object] | None = None,
         *,
         prepare_fn: Callable[..., object] | None = None,
+        plan: str | None = None,
         warmup: int | None = None,
         repeat: int | None = None,
+        check_fn: Callable[..., object] | None = None,
+        reset_to_zero: Iterable[str] | None = None,
+        restore_value: Iterable[str] | None = None,
         on_progress: Callable[..., object] | None = None,
     ) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...

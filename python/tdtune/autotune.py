@@ -15,8 +15,12 @@ def autotune(
     prune_fn: Callable[..., object] | None = None,
     *,
     prepare_fn: Callable[..., object] | None = None,
+    plan: str | None = None,
     warmup: int | None = None,
     repeat: int | None = None,
+    check_fn: Callable[..., object] | None = None,
+    reset_to_zero: Iterable[str] | None = None,
+    restore_value: Iterable[str] | None = None,
     on_progress: Callable[[Progress], object] | None = None,
 ) -> Decorator[AutoTuner]:
     """Decorate a function so that it runs with the fastest of several configurations.
@@ -36,8 +40,22 @@ def autotune(
         once for each that takes part, before any runs, from several threads at the same time, in
         which the device of the arguments is the current one. An exception does not fail the
         candidate. Kernels of Triton that the function launches are compiled ahead without it.
+    plan
+        How candidates are measured. ``"documented"`` (None means that): 5 warm-ups and 10 timed
+        runs of each, the mean is compared. ``"race"``: 1 warm-up and 2 timed runs, then up to 10
+        of those only that could still win; medians. ``"careful"``: 5 warm-ups and 10 timed runs,
+        then those that lie within each other's noise again in turns, up to 100 times; medians,
+        and of those that cannot be told apart the first one wins.
     warmup, repeat
-        Runs of each candidate before timing, and timed runs; 5 and 10 if None.
+        Runs of each candidate before timing, and timed runs, instead of the plan's. For a race the
+        most timed runs.
+    check_fn
+        ``check_fn(result, *args, **kwargs)`` gets what the function returned in a candidate's first
+        warm-up; if it returns false or raises an exception the candidate is out, its reason is
+        "wrong result".
+    reset_to_zero, restore_value
+        Names of arguments, tensors or arrays, that are set to zero, or to what they held when the
+        call began, before every run and before the one that counts. Not part of the time.
     on_progress
         Called with a `Progress` when a tuning starts and after each candidate.
 
@@ -68,8 +86,12 @@ def autotune(
             key_fn,
             prune_fn,
             prepare_fn=prepare_fn,
+            plan=plan,
             warmup=warmup,
             repeat=repeat,
+            check_fn=check_fn,
+            reset_to_zero=reset_to_zero,
+            restore_value=restore_value,
             on_progress=on_progress,
         )
     )

@@ -6,7 +6,7 @@ Nothing here imports torch or wakes an accelerator up: only what the process use
 
 import itertools
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -14,6 +14,8 @@ from tdtune.facts import accelerator_hardware
 
 # In the order in which one is chosen if the arguments do not say.
 ACCELERATORS = ("npu", "cuda", "xpu", "mps")
+# Of a GPU that does not say how fast it is. If it is slower the pause is longer: no harm.
+_CYCLES_PER_MS = 2e6
 # Of a list of a million numbers none is a tensor.
 _MOST_ITEMS = 1000
 
@@ -32,6 +34,12 @@ class Place:
         Its number.
     module
         The module of torch that drives it.
+
+    Attributes
+    ----------
+    delay
+        ``delay(ms)`` queues a pause of about that long on the current stream and returns at once;
+        None where that cannot be done.
     """
 
     def __init__(self, kind: str, index: int, module: Any) -> None:
@@ -39,6 +47,7 @@ class Place:
         self._index = index
         self._kind = kind
         self._events: list[Any] = []
+        self.delay = _delay_of(module, kind, index)
         self.clock = f"torch.{kind}.Event"
         self.id = f"{kind}:{index}"
 
@@ -95,6 +104,26 @@ class Place:
         empty = getattr(self._module, "empty_cache", None)
         if empty is not None:
             empty()
+
+
+def _delay_of(module: Any, kind: str, index: int) -> Callable[[float], None] | None:
+    """Return what queues a pause of some milliseconds on the current stream of a device; None where
+    no way is known.
+    """
+    sleep = getattr(module, "_sleep", None)
+    is_hip = getattr(getattr(sys.modules.get("torch"), "version", None), "hip", None) is not None
+    if kind != "cuda" or sleep is None or is_hip:
+        return None
+    cycles_per_ms: list[float] = []
+
+    def delay(ms: float) -> None:
+        if not cycles_per_ms:
+            rate_khz = getattr(module.get_device_properties(index), "clock_rate", 0)
+            cycles_per_ms.append(float(rate_khz) or _CYCLES_PER_MS)
+        with module.device(index):
+            sleep(int(ms * cycles_per_ms[0]))
+
+    return delay
 
 
 def find_place(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Place | None:

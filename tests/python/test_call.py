@@ -604,7 +604,8 @@ def test_attributes(stage: Stage) -> None:
         ({"warmup": "5"}, TypeError),
         ({"warmup": 1.5}, TypeError),
         ({"on_progress": 3}, TypeError),
-        ({"plan": None}, TypeError),
+        ({"schedule": None}, TypeError),
+        ({"plan": "fast"}, ValueError),
     ],
 )
 def test_construction_refuses(options: dict[str, Any], error: type[Exception]) -> None:
