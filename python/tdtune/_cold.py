@@ -4,6 +4,8 @@
 Imported by the extension when the first function is decorated.
 """
 
+from typing import Any
+
 from tdtune.contextual.run import contextual, contextual_name
 from tdtune.describe import describe_config, describe_key, may_be_compared
 from tdtune.groups import resolve as resolve_group
@@ -13,7 +15,6 @@ from tdtune.progress import progress, progress_bar
 from tdtune.signature import Blueprint, blueprint
 from tdtune.situation import Situation, device_enter, device_memory_release, situation
 from tdtune.source import FunctionIdentity, identify
-from tdtune.triton_ahead import foresee
 
 __all__ = [
     "Blueprint",
@@ -36,3 +37,10 @@ __all__ = [
     "resolve_group",
     "situation",
 ]
+
+
+def foresee(configs: tuple[dict[str, Any], ...], candidate: int) -> Any:
+    """See `tdtune.triton_ahead`, which is imported where something is tuned beside Triton."""
+    from tdtune import triton_ahead
+
+    return triton_ahead.foresee(configs, candidate)

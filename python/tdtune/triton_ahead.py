@@ -174,6 +174,17 @@ def without_heuristics(made: Launch | None) -> Launch | None:
     return made
 
 
+def _is_open(made: Launch) -> bool:
+    """Let Triton set up what all compilations of a kernel share, as far as that can be told.
+
+    It takes no care of threads that do so at the same time: what one of them compiles is lost.
+    """
+    caches = getattr(made.kernel, "device_caches", None)
+    if caches is None:  # Triton 3.2
+        return False
+    return caches[made.device] is not None
+
+
 def compile_all(launches: Iterable[Launch], n_workers: int) -> None:
     """Compile what several launches need, in threads; return when all are done.
 
@@ -184,25 +195,32 @@ def compile_all(launches: Iterable[Launch], n_workers: int) -> None:
     n_workers = min(n_workers, len(left))
     if n_workers < 2:
         return
+    with contextlib.suppress(Exception):
+        if not all(_is_open(made) for made in left):
+            compile_launch(left.pop())
+    # Not join(): in some versions of Python an interrupt makes that take a thread for ended.
+    workers: list[threading.Event] = []
 
-    def work() -> None:
-        while True:
-            try:
+    def work(ended: threading.Event) -> None:
+        try:
+            while True:
                 made = left.pop()
-            except IndexError:
-                return
-            with contextlib.suppress(Exception):
-                compile_launch(made)
+                with contextlib.suppress(Exception):
+                    compile_launch(made)
+        except IndexError:
+            pass
+        finally:
+            ended.set()
 
-    threads = [threading.Thread(target=work, name="tdtune-compile") for _ in range(n_workers)]
     try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    except BaseException:
+        with contextlib.suppress(RuntimeError):  # as many as there can be
+            for _ in range(n_workers):
+                ended = threading.Event()
+                threading.Thread(target=work, args=(ended,), name="tdtune-compile").start()
+                workers.append(ended)
+        for ended in workers:
+            ended.wait()
+    finally:
         left.clear()
-        for thread in threads:
-            if thread.ident is not None:
-                thread.join()
-        raise
+        for ended in workers:
+            ended.wait()

@@ -6,7 +6,6 @@ them: what the compiler asks of a tensor takes its place. What is not understood
 that nothing is predicted from it.
 """
 
-import dataclasses
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -160,8 +159,8 @@ def _values(group: str, entry: Any) -> Iterator[tuple[str, Any]]:
         inner = entry.all_kwargs()
     elif isinstance(entry, Mapping):
         inner = entry
-    elif dataclasses.is_dataclass(entry):
-        inner = vars(entry) if hasattr(entry, "__dict__") else {}
+    elif hasattr(entry, "__dataclass_fields__"):
+        inner = {name: getattr(entry, name) for name in entry.__dataclass_fields__}
     elif hasattr(entry, "_asdict"):
         inner = entry._asdict()
     if inner is None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tdtune._native import Session, take_over
-from tdtune.contextual import ahead, ask
+from tdtune.contextual import ask
 from tdtune.contextual.clock import DriverPlace
 from tdtune.contextual.kernels import Kernel, Kernels, Tuning
 from tdtune.contextual.launch import Job, reset
@@ -121,6 +121,8 @@ class Stage:
     def _compile_ahead(self, job: Job, tuning: Tuning) -> None:
         # Before anything of the tuning is measured: threads that compile disturb who launches.
         if not tuning.is_compiled:
+            from tdtune.contextual import ahead  # here, since most processes tune nothing
+
             tuning.is_compiled = True
             ahead.compile_configs(job, tuning.configs)
 
