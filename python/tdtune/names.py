@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The names that a function's code looks up outside itself."""
 
+import functools
 import opcode
 import sys
 import types
@@ -39,7 +40,8 @@ def _letter_table() -> bytes:
 _TABLE = _letter_table()
 
 
-def outer_names(code: types.CodeType) -> list[Chain]:
+@functools.lru_cache(maxsize=1024)
+def outer_names(code: types.CodeType) -> tuple[Chain, ...]:
     """Return what the code and the functions inside it look up by name, sorted.
 
     Names that the code itself assigns as globals are left out: they are state, not definition.
@@ -49,7 +51,7 @@ def outer_names(code: types.CodeType) -> list[Chain]:
     free = frozenset(code.co_freevars)
     for nested in _with_nested(code):
         chains.update(_chains(nested, free, written))
-    return sorted(chain for chain in chains if chain[0] not in written)
+    return tuple(sorted(chain for chain in chains if chain[0] not in written))
 
 
 def _with_nested(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -16,6 +16,7 @@ import os
 import re
 import tokenize
 import types
+import weakref
 from collections.abc import Callable, Iterator
 from importlib.util import MAGIC_NUMBER, cache_from_source
 from typing import NamedTuple
@@ -29,6 +30,8 @@ Place = tuple[str, int]
 # What the future statements of a file change in all code of it (CO_FUTURE_... of CPython).
 _FUTURE = 0x1FE0000
 _HEADER_BYTES = 16
+# What was proved stays so, even if the file is edited: by the code's id, as long as there is one.
+_proved: dict[int, tuple[weakref.ref[types.CodeType], str]] = {}
 _BLANK_LINES = re.compile(r"\n[ \t]+(?![^\n])")
 
 
@@ -63,14 +66,24 @@ def source_text(code: types.CodeType, code_text: CodeText) -> str | None:
     code_text
         Tells codes apart.
     """
+    known = _proved.get(id(code))
+    if known is not None and known[0]() is code:
+        return known[1]
     if code.co_name == "<lambda>":
         return None
     try:
         file = _file(code.co_filename)
-        found = _definition(file, code, code_text)
-        return found if found is not None else _by_parsing(file, code, code_text)
+        found = _definition(file, code, code_text) or _by_parsing(file, code, code_text)
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+    if found is not None:
+        _remember(code, found)
+    return found
+
+
+def _remember(code: types.CodeType, text: str) -> None:
+    key = id(code)
+    _proved[key] = (weakref.ref(code, lambda _: _proved.pop(key, None)), text)
 
 
 def codes(code: types.CodeType) -> Iterator[tuple[Place, types.CodeType]]:

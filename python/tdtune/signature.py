@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from tdtune import layers, layout
+from tdtune.body import body_text
 from tdtune.describe import describe_config
+from tdtune.names import outer_names
 from tdtune.values import type_name
 
 # More positional arguments than a call can have.
@@ -83,6 +85,7 @@ def blueprint(
     if prune_fn is not None:
         check_plain(prune_fn, f"prune_fn of {name}")
     candidates = read_space(config_space, name)
+    _read_ahead(fn)
     signature = _signature(fn)
     if signature is not None:
         _check_fields(fn, signature, candidates, name)
@@ -96,6 +99,14 @@ def blueprint(
         _n_positional_free(signature, names, candidates),
         names,
     )
+
+
+def _read_ahead(fn: Callable[..., Any]) -> None:
+    """Find out what a function's code says, which is remembered: the first call need not wait."""
+    function = layers.call_of(layers.layers(fn)[-1])
+    if function is not None:
+        body_text(function)
+        outer_names(function.__code__)
 
 
 def check_plain(function: object, what: str) -> None:

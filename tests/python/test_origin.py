@@ -23,7 +23,7 @@ import pytest
 from conftest import MakeModule, RunPython
 from tdtune import _native, origin
 from tdtune._cold import identify
-from tdtune.body import body_text
+from tdtune.body import body_text, code_text
 from tdtune.names import outer_names
 
 # Files with many styles of code, of which one is full of strings within strings.
@@ -207,7 +207,7 @@ def test_F16_names_as_the_disassembler_finds_them(module: types.ModuleType) -> N
     found = [code for _, code in origin.codes(whole)]
     assert len(found) > 5
     for code in found:
-        assert outer_names(code) == named_by_dis(code)
+        assert list(outer_names(code)) == named_by_dis(code)
 
 
 def test_F16_names_beyond_a_byte() -> None:
@@ -216,7 +216,7 @@ def test_F16_names_beyond_a_byte() -> None:
     names: dict[str, typing.Any] = {}
     exec(text, names)
     code = names["f"].__code__
-    assert outer_names(code) == named_by_dis(code)
+    assert list(outer_names(code)) == named_by_dis(code)
     assert ("g399", "a399", "b399") in outer_names(code)
 
 
@@ -245,7 +245,7 @@ TEXT = """
 DIGESTS = """
 import sys
 from tdtune._cold import identify
-from tdtune.body import body_text
+from tdtune.body import body_text, code_text
 import sample as m
 for fn in (m.plain, m.decorated.__wrapped__, m.make(3), m.Work.run):
     assert body_text(fn).startswith("source def "), body_text(fn)
@@ -356,3 +356,19 @@ def test_F16_cores_are_those_of_the_first_question(run_python: RunPython) -> Non
     print(json.loads(facts.host_hardware())["cores"])
     """
     assert run_python(code) == "1\n"
+
+
+def test_F16_what_was_proved_stays_proved(tmp_path: Path) -> None:
+    """An edit of the file after the function was decorated does not change what runs."""
+    file = tmp_path / "edited.py"
+    file.write_text("def scale(x):\n    return x * 2\n")
+    names: dict[str, typing.Any] = {}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    scale = names["scale"]
+    before = origin.source_text(scale.__code__, code_text)
+    assert before is not None
+    file.write_text("def scale(x):\n    return x * 3\n")
+    assert origin.source_text(scale.__code__, code_text) == before
+    exec(compile("\n\n\ndef scale(x):\n    return x * 4\n", str(file), "exec"), names)
+    other = names["scale"]
+    assert origin.source_text(other.__code__, code_text) is None
