@@ -47,7 +47,7 @@ def describe_machine() -> dict[str, Any]:
     import triton  # type: ignore[import-untyped]
 
     return {
-        "device": torch.cuda.get_device_name(),
+        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "the CPU",
         "cores": len(os.sched_getaffinity(0)),
         "python": sys.version.split()[0],
         "torch": torch.__version__,
