@@ -97,11 +97,11 @@ static tdt_status on_delay(void *self, double ms, tdt_error *error) {
   return finish(place, done, error);
 }
 
-#define PLACE_TABLE(on_delay)                                                                      \
+#define PLACE_TABLE(delays)                                                                        \
   {                                                                                                \
     .abi = TDT_DEVICE_ABI, .size = sizeof(tdt_device_table), .name = "python",                     \
     .reserve = on_reserve, .mark = on_mark, .elapsed_ms = on_elapsed_ms,                           \
-    .synchronize = on_synchronize, .capturing = on_capturing, .delay = on_delay,                   \
+    .synchronize = on_synchronize, .capturing = on_capturing, .delay = (delays),                   \
   }
 
 static const tdt_device_table table = PLACE_TABLE(NULL);

@@ -71,7 +71,7 @@ static void fill_counts(tdt_plan *plan) {
 }
 
 tdt_status tdt__plan_take(const tdt_plan *plan, tdt_plan *full, tdt_error *error) {
-  tdt_plan taken;
+  tdt_plan taken = {0};
   tdt_status status = take_fields(plan, &taken, error);
   if (status != TDT_OK) {
     return status;

@@ -47,7 +47,7 @@ static unsigned count_comparisons(const tdt_plan *plan) {
 static bool allocate(tdt__schedule *schedule) {
   const tdt_plan *plan = &schedule->plan;
   schedule->samples_ms = calloc(plan->n_most, sizeof *schedule->samples_ms);
-  if (tdt__plan_decides(plan)) {
+  if (tdt__plan_decides(plan) && schedule->n_lanes > 0) {
     schedule->figures = calloc(schedule->n_lanes, sizeof *schedule->figures);
   }
   return schedule->samples_ms != NULL && (schedule->figures != NULL || !tdt__plan_decides(plan));

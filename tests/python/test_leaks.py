@@ -164,6 +164,56 @@ WORKS = {
                 attempt(tuned, i)
         check(work, 200)
         """,
+    "around": """
+        class Array:
+            dtype = None
+            def __setitem__(self, where, what):
+                if self.stubborn:
+                    fail(ValueError)
+            def copy(self):
+                return [1]
+
+        class Terminal:
+            def isatty(self):
+                return True
+            def write(self, text):
+                return len(text)
+            def flush(self):
+                pass
+
+        def attempt(tuned, *args, **kwargs):
+            try:
+                tuned(*args, **kwargs)
+            except BaseException:
+                return
+            raise AssertionError
+
+        def right(result, x, **more):
+            return result == [x]
+
+        from tdtune import progress
+        progress.SHOWN_AFTER_S = 0.0
+        sys.modules["tqdm"] = None
+        sys.stderr = Terminal()
+        soft, hard = Array(), Array()
+        soft.stubborn, hard.stubborn = False, True
+        def work(n):
+            for i in range(n):
+                tuned = AutoTuner(
+                    scale, SPACE, key_fn, plan="race", check_fn=right,
+                    reset_to_zero=["out"], restore_value=["state"],
+                )
+                tuned(1, out=soft, state=soft)
+                attempt(tuned, 2, out=soft, state=hard)
+                attempt(tuned, 3, out=[1])
+                for kind in (OSError, KeyboardInterrupt):
+                    wrong = AutoTuner(scale, SPACE, key_fn, check_fn=lambda r, x: fail(kind))
+                    attempt(wrong, 1)
+                attempt(AutoTuner, scale, SPACE, key_fn, plan="none")
+                attempt(AutoTuner, scale, SPACE, key_fn, check_fn=3)
+                attempt(AutoTuner, scale, SPACE, key_fn, reset_to_zero="x")
+        check(work, 100)
+        """,
     "overwriting": """
         def work(n):
             for i in range(n):
