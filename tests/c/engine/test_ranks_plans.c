@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Several ranks and plans that decide on the way: all decide the same. */
+/* Several ranks and plans that decide on the way, or results that are checked: all decide the same.
+ */
 #include "ranks_rig.h"
 
 static tdt_plan plan;
@@ -155,6 +156,29 @@ static void test_R04_a_rank_that_stops_when_leaders_are_measured_on(void **state
   ranks_assert_in_step(all, "k");
 }
 
+static tdt_status wrong_on_rank_1(void *user, size_t candidate, bool *right, tdt_error *error) {
+  const rank *me = user;
+  (void)error;
+  *right = me->number != 1 || candidate != 1;
+  return TDT_OK;
+}
+
+static void test_B03_a_result_that_is_wrong_on_one_rank(void **state) {
+  ranks *all = *state;
+  for (unsigned i = 0; i < all->n; i++) {
+    all->at[i].r->request.check = wrong_on_rank_1;
+  }
+  ranks_run(all, "k");
+  ranks_assert_winner(all, 2, TDT_ORIGIN_TUNED);
+  tdt_record *record = rig_record(all->at[0].r, "k");
+  tdt_candidate candidate;
+  assert_int_equal(tdt_record_candidate(record, 1, &candidate, NULL), TDT_OK);
+  assert_string_equal(candidate.error, "rank 1: wrong result");
+  tdt_record_destroy(record);
+  ranks_restore(all);
+  ranks_assert_in_step(all, "l");
+}
+
 static void be_careful(rank *me) {
   static tdt_plan careful;
   careful = tdt_plan_careful();
@@ -181,6 +205,7 @@ int main(void) {
       RANKS_TEST(3, test_R04_a_leader_that_fails_on_one_rank),
       RANKS_TEST(2, test_R04_all_that_is_left_fails),
       RANKS_TEST(3, test_R04_a_rank_that_stops_when_leaders_are_measured_on),
+      RANKS_TEST(3, test_B03_a_result_that_is_wrong_on_one_rank),
       RANKS_TEST(2, test_R02_ranks_with_different_plans),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
