@@ -113,6 +113,9 @@ static tdt_status on_prune(void *user, size_t candidate, bool *keep, tdt_error *
     exception_note(miss->crossing.stop, prune_note(miss, candidate));
   } else {
     *keep = truth > 0;
+    if (*keep) {
+      prepare_keep(miss, candidate);
+    }
   }
   crossing_leave(&miss->crossing);
   return status;

@@ -19,7 +19,8 @@ typedef struct Miss {
   const Call *call;
   unsigned long thread; /* which called */
   bool watches;         /* the next run is watched; see prepare.h */
-  PyObject *watcher;    /* owned: what watched the first run that went well; or NULL */
+  PyObject *unpruned;   /* owned list: candidates that pruning has left; NULL: all, or not needed */
+  unsigned n_workers;   /* that compile */
   PyObject *kept;       /* owned: what is put back before each run; NULL before the first */
   PyObject *result;     /* owned: what the last run gave, if it is still to be checked; or NULL */
   bool *checked;        /* owned: which candidates' results are; NULL before the first */

@@ -81,24 +81,6 @@ static tdt_status on_prepare(void *user, size_t candidate, tdt_error *error) {
 /* -- kernels of Triton ---------------------------------------------------------------------------
  */
 
-/* Whatever goes wrong here only means that the candidate is compiled later. */
-static void on_anticipate(void *user, size_t candidate) {
-  Miss *miss = user;
-  if (miss->watcher == NULL) {
-    return;
-  }
-  Visit visit = visit_begin(miss);
-  PyObject *done = NULL;
-  if (enter_device(&visit) == 0) {
-    done = PyObject_CallMethod(miss->watcher, "compile", "n", (Py_ssize_t)candidate);
-  }
-  if (done == NULL) {
-    PyErr_Clear();
-  }
-  Py_XDECREF(done);
-  visit_end(&visit);
-}
-
 static bool uses_triton(void) {
   PyObject *name = PyUnicode_FromString("triton.runtime.jit");
   PyObject *module = name == NULL ? NULL : PyImport_GetModule(name);
@@ -114,8 +96,19 @@ void prepare_install(tdt_request *request, Miss *miss, unsigned n_workers) {
   if (miss->tuner->prepare_fn != Py_None) {
     request->prepare = on_prepare;
   }
-  miss->watches = n_workers > 1 && miss->tuner->candidates.n > 2 && uses_triton();
-  if (miss->watches) {
-    request->anticipate = on_anticipate;
+  miss->n_workers = n_workers;
+  miss->watches = n_workers > 1 && miss->tuner->candidates.n > 1 && uses_triton();
+  if (miss->watches && request->prune != NULL) {
+    miss->unpruned = PyList_New(0);
+    miss->watches = miss->unpruned != NULL;
+    PyErr_Clear();
   }
+}
+
+void prepare_keep(Miss *miss, size_t candidate) {
+  PyObject *index = miss->unpruned == NULL ? NULL : PyLong_FromSize_t(candidate);
+  if (index == NULL || PyList_Append(miss->unpruned, index) < 0) {
+    PyErr_Clear(); /* one less is compiled ahead */
+  }
+  Py_XDECREF(index);
 }

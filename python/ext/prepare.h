@@ -7,13 +7,17 @@
 #include "callbacks.h"
 
 /*
- * Candidates that are compiled ahead: by the user's prepare_fn, and for kernels of Triton by what
- * the first launch tells. Both run in the engine's threads, which take the interpreter lock for it
- * and have the tuning's device current; or in the calling thread, as the engine chooses.
+ * Candidates that are compiled ahead. The user's prepare_fn runs in the engine's threads, which
+ * take the interpreter lock for it and have the tuning's device current, or in the calling thread,
+ * as the engine chooses. Kernels of Triton are compiled in threads of tdtune.triton_ahead, by what
+ * a launch tells while the first candidate runs for the first time.
  */
 
 /* Puts its callbacks into the request, as far as they have something to do. */
 void prepare_install(tdt_request *request, Miss *miss, unsigned n_workers);
+
+/* pruning has left this candidate. */
+void prepare_keep(Miss *miss, size_t candidate);
 
 /*
  * inject_run(), and while no candidate has run yet the kernels that it launches are observed. What

@@ -98,9 +98,15 @@ static int watch_begin(ModuleState *state, PyObject *plan, Watch *watch) {
 /* NULL without an error: there is nothing to watch. An Exception is as good as that. */
 static PyObject *make_plan(Miss *miss, size_t candidate) {
   PyObject *index = PyLong_FromSize_t(candidate);
-  PyObject *args[] = {miss->tuner->config_space, index};
-  PyObject *plan = index == NULL ? NULL : cold_call(miss->tuner->state, COLD_FORESEE, args, 2);
+  PyObject *n_workers = PyLong_FromUnsignedLong(miss->n_workers);
+  PyObject *args[] = {miss->tuner->config_space, index,
+                      miss->unpruned == NULL ? Py_None : miss->unpruned, n_workers};
+  PyObject *plan = NULL;
+  if (index != NULL && n_workers != NULL) {
+    plan = cold_call(miss->tuner->state, COLD_FORESEE, args, 4);
+  }
   Py_XDECREF(index);
+  Py_XDECREF(n_workers);
   if (plan != NULL && PyTuple_Check(plan) && PyTuple_GET_SIZE(plan) == N_PARTS &&
       PyDict_Check(PyTuple_GET_ITEM(plan, WATCHERS))) {
     return plan;
@@ -116,15 +122,6 @@ static PyObject *run(Miss *miss, size_t candidate) {
   return inject_run(miss->tuner, miss->call, &miss->tuner->candidates.items[candidate]);
 }
 
-/* Whether anything can be compiled by what the watcher saw. */
-static bool has_seen(PyObject *watcher) {
-  PyObject *patterns = PyObject_GetAttrString(watcher, "patterns");
-  const bool seen = patterns != NULL && PyList_Check(patterns) && PyList_GET_SIZE(patterns) > 0;
-  PyErr_Clear();
-  Py_XDECREF(patterns);
-  return seen;
-}
-
 static PyObject *run_watched(Miss *miss, size_t candidate, PyObject *plan) {
   ModuleState *state = miss->tuner->state;
   Watch watch;
@@ -134,9 +131,6 @@ static PyObject *run_watched(Miss *miss, size_t candidate, PyObject *plan) {
   }
   PyObject *result = run(miss, candidate);
   watch_end(state, &watch);
-  if (result != NULL && has_seen(PyTuple_GET_ITEM(plan, WATCHER))) {
-    Py_XSETREF(miss->watcher, Py_NewRef(PyTuple_GET_ITEM(plan, WATCHER)));
-  }
   return result;
 }
 

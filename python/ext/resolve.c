@@ -123,7 +123,7 @@ static int miss_open(Miss *miss, Needs *needs, tdt_request *request, const char 
 }
 
 static void miss_close(Miss *miss) {
-  Py_CLEAR(miss->watcher);
+  Py_CLEAR(miss->unpruned);
   around_close(miss);
   board_close(&miss->board);
   place_close(&miss->place);

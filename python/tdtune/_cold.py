@@ -39,8 +39,10 @@ __all__ = [
 ]
 
 
-def foresee(configs: tuple[dict[str, Any], ...], candidate: int) -> Any:
+def foresee(
+    configs: tuple[dict[str, Any], ...], candidate: int, kept: list[int] | None, n_workers: int
+) -> Any:
     """See `tdtune.triton_ahead`, which is imported where something is tuned beside Triton."""
     from tdtune import triton_ahead
 
-    return triton_ahead.foresee(configs, candidate)
+    return triton_ahead.foresee(configs, candidate, kept, n_workers)

@@ -12,9 +12,10 @@ import contextlib
 import logging
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from tdtune import groups
 from tdtune.triton_launches import Launch, Pattern, heuristics_class, launch
 
 _logger = logging.getLogger("tdtune")
@@ -45,43 +46,48 @@ class Watcher:
         All candidates.
     candidate
         The number of the one that runs.
-
-    Attributes
-    ----------
-    patterns
-        What was seen, as far as others can be compiled by it.
+    kept
+        The numbers of those that take part; all if None.
+    n_workers
+        Most threads that compile.
     """
 
-    def __init__(self, configs: tuple[dict[str, Any], ...], candidate: int) -> None:
-        self._configs = configs
+    def __init__(
+        self,
+        configs: tuple[dict[str, Any], ...],
+        candidate: int,
+        kept: list[int] | None,
+        n_workers: int,
+    ) -> None:
         self._config = configs[candidate]
-        self.patterns: list[Pattern] = []
-        self._lock = threading.Lock()  # heuristics are called by one thread at a time
+        numbers = range(len(configs)) if kept is None else kept
+        self._others = [configs[i] for i in numbers if i != candidate]
+        self._n_workers = n_workers
         self._known: list[Launch] = []
 
     def see(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Take note of a launch that is about to be made."""
+        """Compile a launch that is about to be made, and what it tells about other candidates.
+
+        They are compiled at the same time, before the launch is made.
+        """
         try:
-            kept = launch(kernel, args, kwargs) if len(self._known) < _MOST_LAUNCHES else None
-            if kept is None:
-                return
-            pattern = Pattern(kept, self._config)
-            if pattern and self._is_new(kept):
-                self.patterns.append(pattern)
+            seen = launch(kernel, args, kwargs) if len(self._known) < _MOST_LAUNCHES else None
+            pattern = Pattern(seen, self._config) if seen is not None else None
+            own = without_heuristics(seen) if pattern else None
+            if pattern and own is not None and self._is_new(own):
+                compile_all([own, *self._expect(pattern)], self._n_workers)
         except Exception as reason:
             _logger.debug("a launch of %r tells nothing: %s", kernel, reason)
 
-    def compile(self, candidate: int) -> None:
-        """Compile what a candidate is expected to launch, on the thread that calls."""
-        for pattern in self.patterns:
+    def _expect(self, pattern: Pattern) -> Iterator[Launch]:
+        for config in self._others:
             try:
-                with self._lock:
-                    predicted = without_heuristics(pattern.predict(self._configs[candidate]))
-                    if predicted is None or not self._is_new(predicted):
-                        continue
-                compile_launch(predicted)
+                expected = without_heuristics(pattern.predict(config))
             except Exception as reason:
-                _logger.debug("candidate %d was not compiled ahead: %s", candidate, reason)
+                _logger.debug("a launch cannot be predicted: %s", reason)
+                continue
+            if expected is not None and self._is_new(expected):
+                yield expected
 
     def _is_new(self, made: Launch) -> bool:
         text = made._replace(args=tuple(map(_identity, made.args)), kwargs=_identities(made.kwargs))
@@ -104,8 +110,10 @@ def _identities(kwargs: dict[str, Any]) -> dict[str, Any]:
 # -- watching --------------------------------------------------------------------------------------
 
 
-def foresee(configs: tuple[dict[str, Any], ...], candidate: int) -> Watch | None:
-    """Return how to watch the run of a candidate; None if there is nothing to see.
+def foresee(
+    configs: tuple[dict[str, Any], ...], candidate: int, kept: list[int] | None, n_workers: int
+) -> Watch | None:
+    """Return how to watch the run of a candidate; None if there is nothing to see. As `Watcher`.
 
     The extension replaces the method ``name`` of ``cls`` for the time of the run, and makes the
     watcher that of the thread in ``watchers``.
@@ -115,7 +123,8 @@ def foresee(configs: tuple[dict[str, Any], ...], candidate: int) -> Watch | None
         return None
     cls = jit.KernelInterface
     replacement = _watched(vars(cls)["__getitem__"])
-    return Watch(Watcher(configs, candidate), cls, "__getitem__", replacement, _watchers)
+    watcher = Watcher(configs, candidate, kept, n_workers)
+    return Watch(watcher, cls, "__getitem__", replacement, _watchers)
 
 
 def _watched(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -149,7 +158,7 @@ def compile_launch(made: Launch) -> None:
     """Compile what a launch needs, on the device on which it is made."""
     driver = sys.modules["triton.runtime.driver"].driver.active
     enter = getattr(driver, "set_current_device", None)
-    if enter is not None:
+    if enter is not None and driver.get_current_device() != made.device:
         enter(made.device)
     made.kernel.run(*made.args, grid=(1,), warmup=True, **made.kwargs)
 
@@ -185,13 +194,22 @@ def _is_open(made: Launch) -> bool:
     return caches[made.device] is not None
 
 
+def _by_rank(launches: list[Launch]) -> list[Launch]:
+    distributed = groups.distributed()
+    if distributed is None:
+        return launches
+    first = int(distributed.get_rank()) * len(launches) // int(distributed.get_world_size())
+    return launches[first:] + launches[:first]
+
+
 def compile_all(launches: Iterable[Launch], n_workers: int) -> None:
     """Compile what several launches need, in threads; return when all are done.
 
     What cannot be compiled is left to the launch. An interrupt lets those at work finish and
-    begins no others.
+    begins no others. Each rank begins at another place of the list, so that ranks of a machine
+    find each other's work on disk.
     """
-    left = list(launches)[::-1]
+    left = _by_rank(list(launches))[::-1]
     n_workers = min(n_workers, len(left))
     if n_workers < 2:
         return

@@ -53,6 +53,12 @@ def compiler(_kernel_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[C
         yield made
 
 
+def assert_ahead(compiler: Compiler, n: int, later: int = 0) -> None:
+    """All was compiled by other threads; Triton 3.2 must have done so once before it can share."""
+    here = 1 if triton.__version__.startswith("3.2.") else 0
+    assert compiler.n_compiled() == (here + later, n - here)
+
+
 class Host:
     """A host function's runs: which configuration, in order."""
 
@@ -89,12 +95,11 @@ def test_B02_a_config_is_predicted(compiler: Compiler) -> None:
     y = tensor()
     assert copy(tensor(), y) is y
     host.assert_ran_as_planned()
-    assert compiler.n_compiled() == (1, 5)
+    assert_ahead(compiler, 6)
     expected = [(b, w) for b in BLOCKS for w in (4, 8)]
-    assert compiler.ahead("BLOCK", "num_warps") == sorted(expected[1:])
+    assert compiler.ahead("BLOCK", "num_warps") == sorted(expected)
     assert compiler.launches("BLOCK", "num_warps") == expected
-    # Ahead: all of it between the first run and the second.
-    assert [made.launched for made in compiler.made[:8]] == [True] + 5 * [False] + 2 * [True]
+    assert [made.launched for made in compiler.made[:8]] == 6 * [False] + 2 * [True]
     n = len(compiler.made)
     copy(tensor(), y)  # a hit
     assert len(compiler.made) == n + 1
@@ -111,7 +116,7 @@ def test_B02_plain_fields_are_predicted(compiler: Compiler) -> None:
 
     copy(tensor(), tensor())
     host.assert_ran_as_planned()
-    assert compiler.n_compiled() == (1, 5)
+    assert_ahead(compiler, 6)
 
 
 @pytest.mark.parametrize("name", ["block", "block_size", "bs"])
@@ -126,8 +131,8 @@ def test_B02_fields_under_other_names_are_predicted(compiler: Compiler, name: st
 
     copy(tensor(), tensor())
     host.assert_ran_as_planned()
-    assert compiler.ahead("BLOCK") == [(128,), (256,)]  # each once
-    assert compiler.n_compiled() == (1, 2)
+    assert compiler.ahead("BLOCK") == [(64,), (128,), (256,)]  # each once
+    assert_ahead(compiler, 3)
 
 
 def test_B02_heuristics_are_asked_for_the_others(compiler: Compiler) -> None:
@@ -142,9 +147,9 @@ def test_B02_heuristics_are_asked_for_the_others(compiler: Compiler) -> None:
 
     copy(tensor(), tensor())
     host.assert_ran_as_planned()
-    assert compiler.ahead("BLOCK", "EVEN") == [(128, True), (512, False)]
-    assert compiler.n_compiled() == (1, 2)
-    assert len(asked) == 3 * PLAN_RUNS + 1 + 2
+    assert compiler.ahead("BLOCK", "EVEN") == [(64, True), (128, True), (512, False)]
+    assert_ahead(compiler, 3)
+    assert len(asked) == 3 * PLAN_RUNS + 1 + 3
 
 
 def test_B02_options_that_only_some_have(compiler: Compiler) -> None:
@@ -159,7 +164,7 @@ def test_B02_options_that_only_some_have(compiler: Compiler) -> None:
 
     copy(tensor(), tensor())
     host.assert_ran_as_planned()
-    assert compiler.n_compiled() == (1, 2)
+    assert_ahead(compiler, 3)
 
 
 def test_B02_a_value_that_the_call_fixes_is_not_predicted(compiler: Compiler) -> None:
@@ -171,8 +176,8 @@ def test_B02_a_value_that_the_call_fixes_is_not_predicted(compiler: Compiler) ->
         kernel[GRID](x, y, N, BLOCK, num_warps=num_warps)
 
     copy(tensor(), tensor(), BLOCK=512, autotune_allow_arg_overwrite=True)
-    assert compiler.ahead("BLOCK", "num_warps") == [(512, 8)]
-    assert compiler.n_compiled() == (1, 1)
+    assert compiler.ahead("BLOCK", "num_warps") == [(512, 4), (512, 8)]
+    assert_ahead(compiler, 2)
 
 
 # -- nothing else changes --------------------------------------------------------------------------
@@ -190,10 +195,10 @@ def test_B02_a_wrong_prediction_changes_nothing(compiler: Compiler) -> None:
 
     winner = copy(tensor(), tensor())
     assert BLOCKS[host.assert_ran_as_planned()] == winner
-    assert compiler.ahead("BLOCK") == [(128,), (256,)]
+    assert compiler.ahead("BLOCK") == [(64,), (128,), (256,)]
     assert compiler.launches("BLOCK") == [(64,), (256,), (512,)]
     # 256 was compiled for the wrong candidate, and need not be compiled again.
-    assert compiler.n_compiled() == (2, 2)
+    assert_ahead(compiler, 3, later=1)
 
 
 def test_B02_what_cannot_be_compiled_fails_where_it_is_launched(compiler: Compiler) -> None:
@@ -210,7 +215,7 @@ def test_B02_what_cannot_be_compiled_fails_where_it_is_launched(compiler: Compil
     host.assert_ran_as_planned(failing=(1,))
     (reason,) = [p.error for p in progress if p.error is not None]
     assert "CompilationError" in reason
-    assert compiler.n_compiled() == (1, 1)
+    assert_ahead(compiler, 2)
 
 
 def test_B02_the_first_that_runs_tells(compiler: Compiler) -> None:
@@ -224,7 +229,8 @@ def test_B02_the_first_that_runs_tells(compiler: Compiler) -> None:
 
     copy(tensor(), tensor())
     host.assert_ran_as_planned(failing=(0,))
-    assert compiler.ahead("BLOCK") == [(128,), (256,)]
+    assert set(compiler.ahead("BLOCK")) == {(48,), (64,), (128,), (256,)}
+    assert compiler.n_compiled() == (0, 3)
 
 
 def test_B02_a_kernel_without_the_config_is_left_alone(compiler: Compiler) -> None:
@@ -239,7 +245,7 @@ def test_B02_a_kernel_without_the_config_is_left_alone(compiler: Compiler) -> No
 
     copy(tensor(), tensor())
     host.assert_ran_as_planned()
-    assert compiler.ahead("BLOCK") == [(128,), (256,)]
+    assert compiler.ahead("BLOCK") == [(64,), (128,), (256,)]
 
 
 def test_B02_a_kernel_with_hooks_is_left_alone(compiler: Compiler) -> None:
@@ -283,7 +289,7 @@ def test_B02_an_autotuner_of_tritons_inside(compiler: Compiler) -> None:
 
     copy(tensor(), tensor())
     host.assert_ran_as_planned()
-    assert compiler.ahead("BLOCK") == [(128,), (256,)]
+    assert compiler.ahead("BLOCK") == [(64,), (128,), (256,)]
     assert inner.best_config in inner.configs
 
 
@@ -303,7 +309,14 @@ def test_B02_a_tuned_function_inside(compiler: Compiler) -> None:
     ahead = [
         (m.values["BLOCK"], m.values.get("num_warps")) for m in compiler.made if not m.launched
     ]
-    assert sorted(ahead, key=str) == [(128, None), (256, None), (64, 2), (64, 4)]
+    assert sorted(ahead, key=str) == [
+        (128, None),
+        (256, None),
+        (64, 1),
+        (64, 2),
+        (64, 4),
+        (64, None),
+    ]
 
 
 def test_B02_launches_of_other_threads_are_not_seen(compiler: Compiler) -> None:
@@ -320,25 +333,37 @@ def test_B02_launches_of_other_threads_are_not_seen(compiler: Compiler) -> None:
         kernel[GRID](x, y, N, BLOCK=BLOCK)
 
     copy(tensor(), tensor())
-    assert compiler.ahead("BLOCK", "num_warps") == [(128, None), (256, None)]
+    assert compiler.ahead("BLOCK", "num_warps") == [(64, None), (128, None), (256, None)]
 
 
 def test_B02_no_tensor_outlives_the_run_that_made_it(compiler: Compiler) -> None:
     kernel = copy_kernel()
-    made: list[Any] = []
     alive: list[Any] = []
-    compiler.on_compile = lambda: alive.extend(ref() for ref in made if len(made) == 1)
 
     @autotune([{"BLOCK": b} for b in BLOCKS], _key_fn)
     def copy(x: Any, BLOCK: int) -> None:
         y = tensor()
         kernel[GRID](x, y, N, BLOCK=BLOCK)
-        made.append(weakref.ref(y))
+        made = weakref.ref(y)
         del y
         gc.collect()
+        alive.append(made())
 
     copy(tensor())
-    assert alive == [None, None]  # of the first run, while the other two are compiled
+    assert alive == [None] * (3 * PLAN_RUNS + 1)
+    assert_ahead(compiler, 3)
+
+
+def test_B02_only_what_takes_part_is_compiled(compiler: Compiler) -> None:
+    kernel = copy_kernel()
+
+    @autotune([{"BLOCK": b} for b in BLOCKS], _key_fn, lambda config, *args: config["BLOCK"] != 128)
+    def copy(x: Any, y: Any, BLOCK: int) -> None:
+        kernel[GRID](x, y, N, BLOCK=BLOCK)
+
+    copy(tensor(), tensor())
+    assert compiler.ahead("BLOCK") == [(64,), (256,)]
+    assert_ahead(compiler, 2)
 
 
 # -- Triton is left as it was ----------------------------------------------------------------------
@@ -378,7 +403,7 @@ def test_B02_a_launcher_that_is_kept_is_tritons_again(compiler: Compiler) -> Non
         kept[0](x, y, N, BLOCK=BLOCK)
 
     copy(tensor(), tensor())
-    assert compiler.n_compiled() == (1, 2)
+    assert_ahead(compiler, 3)
     assert len(compiler.launches("BLOCK")) == 3
 
 
@@ -402,7 +427,7 @@ def test_B02_somebody_elses_replacement_stays(
 
     copy(tensor(), tensor())
     assert len(seen) == 3 * PLAN_RUNS + 1
-    assert compiler.n_compiled() == (1, 2)
+    assert_ahead(compiler, 3)
     monkeypatch.undo()
     KernelInterface.__getitem__ = method
 
@@ -427,7 +452,8 @@ def test_B02_an_interrupt_while_compiling(compiler: Compiler) -> None:
     compiler.on_compile = press
     with pytest.raises(KeyboardInterrupt):
         copy(tensor(), tensor())
-    assert ran == [64]
+    assert ran == [64]  # it was about to launch
+    assert compiler.launches("BLOCK") == []
     assert copy(tensor(), tensor()) in BLOCKS
     assert len(ran) == 1 + 3 * PLAN_RUNS + 1
 
@@ -446,7 +472,7 @@ def test_B02_on_the_device_of_the_launch(compiler: Compiler) -> None:
 
     copy(tensor(), tensor())
     assert {m.device for m in compiler.made} == {3}
-    assert compiler.n_compiled() == (1, 2)
+    assert_ahead(compiler, 3)
     assert compiler.driver.get_current_device() == 0
 
 
@@ -480,6 +506,6 @@ def test_B02_a_stored_winner_compiles_itself_only(compiler: Compiler) -> None:
 def test_B02_the_interpreter_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     if not hasattr(triton, "knobs"):
         pytest.skip("its kernels are of another class")
-    assert triton_ahead.foresee(({"BLOCK": 64},), 0) is not None
+    assert triton_ahead.foresee(({"BLOCK": 64},), 0, None, 2) is not None
     monkeypatch.setenv("TRITON_INTERPRET", "1")
-    assert triton_ahead.foresee(({"BLOCK": 64},), 0) is None
+    assert triton_ahead.foresee(({"BLOCK": 64},), 0, None, 2) is None

@@ -7,7 +7,6 @@ from typing import Any
 
 from tdtune import _native, triton_ahead
 from tdtune.contextual.launch import Job
-from tdtune.contextual.ranks import place_among_ranks
 from tdtune.triton_launches import Launch, is_plain_kernel, launch
 
 _logger = logging.getLogger("tdtune")
@@ -17,8 +16,7 @@ def compile_configs(job: Job, configs: list[Any]) -> None:
     """Compile what a launch needs with each of its configurations; nothing is launched.
 
     Which arguments the kernel then gets, Triton says; hooks of the configurations are not called.
-    What is not understood, or fails, is left to the launches themselves. Each rank begins at
-    another place of the list, so that ranks of a machine find each other's work on disk.
+    What is not understood, or fails, is left to the launches themselves.
 
     Parameters
     ----------
@@ -31,9 +29,7 @@ def compile_configs(job: Job, configs: list[Any]) -> None:
     if n_workers < 2 or not is_plain_kernel(job.kernel):
         return
     made = [found for config in configs if (found := _expect(job, config)) is not None]
-    rank, n_ranks = place_among_ranks()
-    first = rank * len(made) // n_ranks
-    triton_ahead.compile_all(made[first:] + made[:first], n_workers)
+    triton_ahead.compile_all(made, n_workers)
 
 
 def _expect(job: Job, config: Any) -> Launch | None:

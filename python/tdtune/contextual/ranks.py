@@ -26,14 +26,6 @@ def world(is_dist: bool) -> Group | None:
     return groups.world()
 
 
-def place_among_ranks() -> tuple[int, int]:
-    """Return the number of this process among all ranks, and how many there are."""
-    distributed = groups.distributed()
-    if distributed is None:
-        return 0, 1
-    return int(distributed.get_rank()), int(distributed.get_world_size())
-
-
 def log_rank() -> int:
     """Return the rank by which this process's log is known."""
     distributed = groups.distributed()
