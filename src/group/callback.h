@@ -58,10 +58,10 @@ void tdt__callback_took(tdt__callback_group *group, uint64_t round, unsigned fro
 
 /* A reduction ended, for which all ranks gave their values: `key` is its result, the one before is
  * of no use any more. */
-tdt_status tdt__callback_reduced(tdt__callback_group *group, const char *key, size_t n,
-                                 tdt_error *error);
+void tdt__callback_reduced(tdt__callback_group *group, const char *key, size_t n);
 
-/* Rank 0 posted the answer of `round`, in `n` pieces: removes what nobody can need any more. */
+/* Rank 0 posted the answer of `round`, in `n` pieces: removes the messages and answers that nobody
+ * can need any more. */
 tdt_status tdt__callback_clean(tdt__callback_group *group, uint64_t round, size_t n,
                                tdt_error *error);
 

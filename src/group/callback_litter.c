@@ -4,10 +4,13 @@
 #include "group/callback.h"
 
 /*
- * Who may need a key still? A message: rank 0, until it took it. An answer, or the result of a
- * reduction: any rank, until it posted in a later round. So once rank 0 took the messages of ALL
- * ranks in a round, nobody needs anything of the rounds before it. A round that rank 0 answers
- * without having taken all messages (it gives up) leaves its keys to the next that is whole.
+ * Who may need a key still? A message: rank 0, until it took it. An answer: any rank, until it
+ * posted in a later round. So once rank 0 took the messages of ALL ranks in a round, nobody needs
+ * anything of the rounds before it. A round that rank 0 answers without having taken all messages
+ * (it gives up) leaves its keys to the next that is whole.
+ *
+ * The result of a reduction: any rank, until it began the next one. Who was stopped as it waited
+ * comes back for it, rounds later perhaps.
  */
 
 void tdt__callback_took(tdt__callback_group *group, uint64_t round, unsigned from, size_t n) {
@@ -45,23 +48,17 @@ static tdt_status drop_messages(const tdt__callback_group *group, uint64_t round
   return status;
 }
 
-static tdt_status drop_result(tdt__callback_group *group, tdt_error *error) {
+static void drop_result(tdt__callback_group *group) {
   tdt__callback_litter *litter = &group->litter;
-  if (litter->result[0] == '\0') {
-    return TDT_OK;
+  if (litter->result[0] != '\0') {
+    (void)tdt__pieces_drop(&group->pieces, litter->result, litter->n_result, NULL);
   }
-  char key[TDT__PIECE_KEY];
-  memcpy(key, litter->result, sizeof key);
-  litter->result[0] = '\0';
-  return tdt__pieces_drop(&group->pieces, key, litter->n_result, error);
 }
 
-tdt_status tdt__callback_reduced(tdt__callback_group *group, const char *key, size_t n,
-                                 tdt_error *error) {
-  const tdt_status status = drop_result(group, error);
+void tdt__callback_reduced(tdt__callback_group *group, const char *key, size_t n) {
+  drop_result(group);
   memcpy(group->litter.result, key, TDT__PIECE_KEY);
   group->litter.n_result = n;
-  return status;
 }
 
 /* Answers from `oldest` to before `round`, and messages that were left between the two. */
@@ -94,13 +91,7 @@ static void begin(tdt__callback_group *group, uint64_t round) {
 
 static tdt_status clean_whole(tdt__callback_group *group, uint64_t round, tdt_error *error) {
   tdt_status status = drop_messages(group, round, group->taken, error);
-  if (status == TDT_OK) {
-    status = drop_earlier(group, round, error);
-  }
-  if (status == TDT_OK) {
-    status = drop_result(group, error);
-  }
-  return status;
+  return status == TDT_OK ? drop_earlier(group, round, error) : status;
 }
 
 tdt_status tdt__callback_clean(tdt__callback_group *group, uint64_t round, size_t n,

@@ -95,20 +95,26 @@ static void combine(tdt__callback_max *max, const tdt_message *message) {
   }
 }
 
+/* The result is there for all: what cannot be removed is left behind, and no failure of anything.
+ */
 static tdt_status publish(tdt__callback_group *group, tdt_error *error) {
   const tdt__callback_max *max = &group->max;
   const size_t n = tdt__piece_count(max->n_values * VALUE_SIZE);
   char key[TDT__PIECE_KEY];
-  tdt_status status = group->face.n_ranks > 1 ? put_values(group, error) : TDT_OK;
-  for (unsigned from = 1; from < group->face.n_ranks && status == TDT_OK; from++) {
+  if (group->face.n_ranks == 1) {
+    return TDT_OK;
+  }
+  const tdt_status status = put_values(group, error);
+  if (status != TDT_OK) {
+    return status;
+  }
+  for (unsigned from = 1; from < group->face.n_ranks; from++) {
     tdt__callback_max_key(key, max->round, max->index, from);
-    status = tdt__pieces_drop(&group->pieces, key, n, error);
+    (void)tdt__pieces_drop(&group->pieces, key, n, NULL);
   }
-  if (status == TDT_OK && group->face.n_ranks > 1) {
-    tdt__callback_max_key(key, max->round, max->index, 0);
-    status = tdt__callback_reduced(group, key, n, error);
-  }
-  return status;
+  tdt__callback_max_key(key, max->round, max->index, 0);
+  tdt__callback_reduced(group, key, n);
+  return TDT_OK;
 }
 
 static tdt_status gather(tdt__callback_group *group, double slice_s, bool *done, tdt_error *error) {

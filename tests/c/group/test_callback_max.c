@@ -90,10 +90,12 @@ static void test_values_by_way_of_the_store(void **state) {
   const double *values[] = {zero, one, two};
   whole_round(world, 1);
   reduce(world, N_OF(zero), values, most);
-  /* Rank 0's answer and the result. */
+  /* Rank 0's answer and the result, which stays until the next. */
   assert_int_equal(board_count(world->at).n_alive, 2);
   whole_round(world, 2);
-  assert_int_equal(board_count(world->at).n_alive, 1);
+  assert_int_equal(board_count(world->at).n_alive, 2);
+  reduce(world, N_OF(zero), values, most);
+  assert_int_equal(board_count(world->at).n_alive, 2);
 }
 
 static void test_no_values(void **state) {
@@ -119,7 +121,8 @@ static void test_so_many_values_that_they_come_in_pieces(void **state) {
   reduce(world, N_LARGE, (const double *const *)large, large[WORLD]);
   assert_int_equal(board_count(world->at).n_alive, 1 + 3);
   whole_round(world, 2);
-  assert_int_equal(board_count(world->at).n_alive, 1);
+  reduce(world, 1, (const double *const *)large, large[WORLD]);
+  assert_int_equal(board_count(world->at).n_alive, 1 + 1);
   for (size_t r = 0; r <= WORLD; r++) {
     free(large[r]);
   }
@@ -144,7 +147,7 @@ static void test_one_after_another(void **state) {
     }
   }
   assert_in_range(board_count(world->at).n_most_alive, WORLD, 2 * WORLD);
-  assert_int_equal(board_count(world->at).n_alive, 1);
+  assert_int_equal(board_count(world->at).n_alive, 2);
 }
 
 static void test_groups_made_anew_agree_on_the_keys(void **state) {
@@ -159,6 +162,25 @@ static void test_groups_made_anew_agree_on_the_keys(void **state) {
     whole_round(world, round);
     reduce_numbers(world, round);
     assert_int_equal(board_count(world->at).n_alive, 2);
+  }
+}
+
+/* A rank that was stopped as it waited takes part in other rounds before it comes back. */
+static void test_R05_a_result_waits_for_all(void **state) {
+  const board_world *world = *state;
+  const double values[] = {1.0, 3.0, 2.0};
+  double result = 0.0;
+  whole_round(world, 1);
+  for (unsigned r = 0; r < WORLD; r++) {
+    assert_int_equal(start(world, r, &values[r], 1, NULL), TDT_OK);
+  }
+  assert_true(ended(world, 0, &result));
+  whole_round(world, 2);
+  whole_round(world, 3);
+  for (unsigned r = 1; r < WORLD; r++) {
+    result = 0.0;
+    assert_true(ended(world, r, &result));
+    assert_true(result == 3.0);
   }
 }
 
@@ -247,6 +269,16 @@ static void test_failures_are_passed_on(void **state) {
   assert_false(ended(world, 2, &result));
   assert_true(result == 2.0);
   tdt_error_clear(&error);
+}
+
+/* Else rank 0 alone would have no result. */
+static void test_what_cannot_be_removed_is_left_behind(void **state) {
+  const board_world *world = *state;
+  const double values[] = {1.0, 3.0, 2.0};
+  const double *const of_ranks[] = {&values[0], &values[1], &values[2]};
+  board_fail(world->at, 0, BOARD_DROP, 1, TDT_EGROUP, "stuck");
+  reduce(world, 1, of_ranks, &values[1]);
+  reduce(world, 1, of_ranks, &values[1]);
 }
 
 static void test_different_numbers_of_values(void **state) {
@@ -380,10 +412,12 @@ int main(void) {
       WORLD_TEST(test_so_many_values_that_they_come_in_pieces),
       WORLD_TEST(test_one_after_another),
       WORLD_TEST(test_groups_made_anew_agree_on_the_keys),
+      WORLD_TEST(test_R05_a_result_waits_for_all),
       WORLD_TEST(test_nobody_ends_before_the_last_has_begun),
       WORLD_TEST(test_a_slice_is_waited_for),
       WORLD_TEST(test_out_of_turn),
       WORLD_TEST(test_failures_are_passed_on),
+      WORLD_TEST(test_what_cannot_be_removed_is_left_behind),
       WORLD_TEST(test_different_numbers_of_values),
       cmocka_unit_test(test_between_threads),
       WORLD_TEST(test_the_callers_own_reduction),
