@@ -20,7 +20,8 @@ static void finish_former(const tdt_group *group, tdt__reductions *mine) {
   if (values == NULL) {
     return;
   }
-  if (group->table->wait_max(group->self, TDT__SLICE_S, values, &done, NULL) != TDT_OK) {
+  const tdt_status status = group->table->wait_max(group->self, TDT__SLICE_S, values, &done, NULL);
+  if (status != TDT_OK && status != TDT_ESTOPPED) {
     mine->lost = true;
   }
   if (done || mine->lost) {

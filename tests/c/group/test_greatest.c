@@ -21,6 +21,7 @@ typedef struct proxy {
   bool fails_to_begin;
   bool fails_to_end;
   bool never_ends;
+  bool stops;
 } proxy;
 
 static tdt_status post(void *self, uint64_t round, const void *bytes, size_t size,
@@ -48,6 +49,9 @@ static tdt_status wait_max(void *self, double slice_s, double *values, bool *don
   const proxy *me = self;
   if (me->fails_to_end) {
     return tdt_error_set(error, TDT_EGROUP, "no end");
+  }
+  if (me->stops) {
+    return tdt_error_set(error, TDT_ESTOPPED, "enough");
   }
   if (me->never_ends) {
     return TDT_OK;
@@ -226,6 +230,30 @@ static void test_R05_a_reduction_that_all_began_may_end_later(void **state) {
   run(come_late);
 }
 
+/* A stop that comes as a rank looks after the former one does not make that a lost one. */
+static bool stop_as_it_looks_back(crew_member *me) {
+  proxy own;
+  double value = me->rank;
+  const tdt_group group = stand_in(&own, me->group);
+  own.never_ends = true;
+  EXPECT(me, reduce(&group, &value, &me->error) == TDT_EGROUP);
+  tdt_error_clear(&me->error);
+  own.never_ends = false;
+  own.stops = me->rank == guilty;
+  EXPECT(me, reduce(&group, &value, &me->error) == TDT_EGROUP);
+  /* Without rank 0, which gathers, no rank sees the end. */
+  EXPECT(me, says(me, guilty == 0 ? "never finished" : "1, the last one not finished"));
+  own.stops = false;
+  EXPECT(me, reduce(&group, &value, &me->error) == TDT_OK);
+  EXPECT(me, value == N_RANKS - 1);
+  return true;
+}
+
+static void test_R04_a_stop_loses_no_reduction(void **state) {
+  (void)state;
+  run(stop_as_it_looks_back);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_R01_the_greatest_is_found),
@@ -233,6 +261,7 @@ int main(void) {
       cmocka_unit_test(test_R05_a_rank_that_died_before_it_began_is_named),
       cmocka_unit_test(test_R05_a_lost_reduction_ends_it_for_all),
       cmocka_unit_test(test_R05_a_reduction_that_all_began_may_end_later),
+      cmocka_unit_test(test_R04_a_stop_loses_no_reduction),
   };
   return cmocka_run_group_tests_name("group-greatest", tests, NULL, NULL);
 }
