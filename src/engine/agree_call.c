@@ -11,6 +11,7 @@
 #include "engine/plan.h"
 #include "engine/select.h"
 #include "group/round.h"
+#include "model/identity.h"
 #include "store/record_json.h"
 #include "store/whereabouts.h"
 
@@ -79,6 +80,15 @@ static char *describe_settings(const tdt__call *call, bool capturing) {
   return tdt__text_take(&text);
 }
 
+/* Who prunes by a rule that is not known may take a stored result for none, so it is told from who
+ * does not prune. */
+static const char *describe_rule(const tdt__call *call) {
+  if (call->request.prune == NULL) {
+    return "none";
+  }
+  return call->request.prune_rule[0] != '\0' ? call->request.prune_rule : "one without a digest";
+}
+
 static bool texts_open(texts *made, const tdt__call *call, bool capturing) {
   const tdt_function *function = &call->identity.function;
   tdt__text name = TDT__TEXT_INIT;
@@ -119,6 +129,25 @@ static tdt_status read_record(const tdt__slate *slate, char **text, char digest[
   return status;
 }
 
+/* Where this rank's record is: the store, and which of its records, for ranks on other hardware
+ * have others. "": nowhere; NULL: out of memory. */
+static char *describe_place(const tdt__call *call) {
+  char digest[TDT_DIGEST_SIZE];
+  tdt__text text = TDT__TEXT_INIT;
+  if (call->request.store != NULL) {
+    char *store = tdt__store_whereabouts(call->request.store);
+    if (store == NULL) {
+      return NULL;
+    }
+    tdt__identity_digest(&call->identity, digest);
+    tdt__text_add(&text, store);
+    tdt__text_add(&text, " ");
+    tdt__text_add(&text, digest);
+    free(store);
+  }
+  return tdt__text_take(&text);
+}
+
 /* What this rank knows: the stored answer (-1: none), its record, and where it would write. */
 static tdt_status describe_knowledge(const tdt__call *call, const tdt__slate *slate, json_t **data,
                                      tdt_error *error) {
@@ -131,7 +160,7 @@ static tdt_status describe_knowledge(const tdt__call *call, const tdt__slate *sl
   if (status != TDT_OK) {
     return status;
   }
-  char *place = tdt__store_whereabouts(call->request.store);
+  char *place = describe_place(call);
   if (place != NULL) {
     *data = json_pack("{s:I, s:s, s:o}", "answer", found ? (json_int_t)answer : (json_int_t)-1,
                       "record", digest, "place", tdt__json_string(place));
@@ -210,7 +239,7 @@ static tdt_status check_in(const tdt__call *call, const texts *made, const json_
       {"source (with the values that it uses, such as a rank)", call->identity.function.source},
       {"key", made->key},
       {"candidates", made->candidates},
-      {"pruning rule", call->request.prune_rule},
+      {"pruning rule", describe_rule(call)},
       {"plan", made->plan},
       {"settings", made->settings},
   };

@@ -47,6 +47,10 @@ static void change_prune_rule(rank *me) {
   me->r->request.prune_rule = "another rule";
 }
 
+static void prune_nothing(rank *me) {
+  me->r->request.prune = NULL;
+}
+
 static void use_first(rank *me) {
   me->r->settings.on_miss = TDT_ON_MISS_FIRST;
 }
@@ -81,7 +85,8 @@ static const difference differences[] = {
     {"candidates: ", add_candidate, "3 in number", "4 in number"},
     {"candidates: ", change_order, "3 in number", "3 in number"},
     {"candidates that pruning keeps: ", prune_one, "0-2", "0, 2"},
-    {"pruning rule: ", change_prune_rule, "", "another rule"},
+    {"pruning rule: ", change_prune_rule, "one without a digest", "another rule"},
+    {"pruning rule: ", prune_nothing, "one without a digest", "none"},
     {"plan: ", change_plan, "10 timed runs", "3 timed runs"},
     {"settings: ", use_first, "on a miss tune", "on a miss use the first candidate"},
     {"settings: ", fail_on_miss, "on a miss tune", "on a miss fail"},

@@ -268,6 +268,19 @@ static void test_R06_case_R6_a_writer_for_each_root(void **state) {
   assert_settled(all, "k", 1);
 }
 
+/* Each kind of hardware has a record of its own, also in a store that all share. */
+static void test_R06_one_root_and_other_hardware(void **state) {
+  static const char *const hardware[] = {"{\"gpu\":\"a\"}", "{\"gpu\":\"b\"}"};
+  ranks *all = *state;
+  for (unsigned i = 0; i < all->n; i++) {
+    all->at[i].r->request.hardware = hardware[i % 2];
+  }
+  ranks_run(all, "k");
+  ranks_assert_winner(all, 1, TDT_ORIGIN_TUNED);
+  assert_int_equal(count_writers(all), 2);
+  assert_settled(all, "k", 1);
+}
+
 static void test_R06_no_store_on_one_rank(void **state) {
   ranks *all = *state;
   for (unsigned without = 0; without < all->n; without++) {
@@ -360,6 +373,7 @@ int main(void) {
       RANKS_TEST(2, test_R03_F18_a_record_of_other_software),
       RANKS_TEST(4, test_R06_one_root_one_writer),
       RANKS_TEST(4, test_R06_case_R6_a_writer_for_each_root),
+      RANKS_TEST(4, test_R06_one_root_and_other_hardware),
       RANKS_TEST(3, test_R06_no_store_on_one_rank),
       RANKS_TEST(2, test_R06_F18_no_store_and_other_software),
       RANKS_TEST(2, test_no_store_at_all),
