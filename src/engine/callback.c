@@ -83,21 +83,6 @@ tdt_status tdt__call_poll(const tdt__call *call, tdt_error *error) {
   return TDT_OK;
 }
 
-tdt_status tdt__call_max(const tdt_group *group, double *values, size_t n_values,
-                         tdt_error *error) {
-  tdt_error told = TDT_ERROR_INIT;
-  bool done = false;
-  tdt_status status = group->table->start_max(group->self, values, n_values, &told);
-  while (status == TDT_OK && !done) {
-    status = group->table->wait_max(group->self, 0.1, values, &done, &told);
-  }
-  if (status != TDT_OK) {
-    return tdt__pass_on(status, &told, error);
-  }
-  tdt_error_clear(&told);
-  return TDT_OK;
-}
-
 void tdt__call_progress(const tdt__call *call, const tdt_progress *progress) {
   if (call->request.progress != NULL) {
     call->request.progress(call->request.user, progress);

@@ -24,9 +24,6 @@ void tdt__call_discard(const tdt__call *call, size_t candidate);
 tdt_status tdt__call_poll(const tdt__call *call, tdt_error *error);
 void tdt__call_progress(const tdt__call *call, const tdt_progress *progress);
 
-/* The greatest of each value over all ranks. */
-tdt_status tdt__call_max(const tdt_group *group, double *values, size_t n_values, tdt_error *error);
-
 /* Hands on what `told` says (or the text of `status` if it says nothing), clears it and returns
  * `status`. */
 tdt_status tdt__pass_on(tdt_status status, tdt_error *told, tdt_error *error);
