@@ -89,7 +89,7 @@ static long argument(int argc, char **argv, int i, long otherwise, long most) {
 }
 
 int main(int argc, char **argv) {
-  static char texts[MOST][24];
+  static char texts[MOST][32];
   static const char *configs[MOST];
   const unsigned n_workers = (unsigned)argument(argc, argv, 1, 16, 1024);
   const size_t n = (size_t)argument(argc, argv, 2, 32, MOST);
