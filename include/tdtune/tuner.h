@@ -144,7 +144,7 @@ TDT_EXPORT void tdt_request_init(tdt_request *request);
 /* Where a winner came from. */
 typedef enum tdt_origin {
   TDT_ORIGIN_MEMORY = 0,    /* remembered by this process */
-  TDT_ORIGIN_STORED = 1,    /* found in the store */
+  TDT_ORIGIN_STORED = 1,    /* found in the store, this rank's or another's */
   TDT_ORIGIN_TUNED = 2,     /* measured by this call */
   TDT_ORIGIN_FIRST = 3,     /* candidate 0, because the settings forbid measuring */
   TDT_ORIGIN_CAPTURING = 4, /* candidate 0, because a graph is being captured */
@@ -170,8 +170,10 @@ typedef struct tdt_choice {
  *   TDT_EFAILED   none of those left could run; the text lists each with its reason
  *   TDT_EDEVICE   a candidate ruined the device; the text names it
  *   TDT_ESTOPPED  a callback said so; times measured so far are stored as an incomplete record,
- *                 and the next attempt measures the rest only
- *   TDT_EGROUP    the ranks could not be reached
+ *                 and the next attempt measures the rest only. Of several ranks nothing is kept:
+ *                 none knows more than its own times
+ *   TDT_EGROUP    a rank could not be reached or did not come in time, the ranks are not about to
+ *                 do the same, or another one gave up; the text says which and where
  *   TDT_ENOMEM, or what prune() returned
  * After a failure nothing is remembered for the key, what was stored before is still there, and the
  * next call tries again. A store that cannot be used is no failure: a warning, and memory only.

@@ -6,9 +6,10 @@
 #include "group/talk.h"
 
 /*
- * The one reduction of a tuning, by MAX. Unlike messages it is a collective: a rank that begins one
- * alone waits in vain, and is a step ahead in the next. So it comes right after a round in which
- * all ranks said that they will begin it, and that they have begun equally many before.
+ * A reduction by MAX, of which a tuning has one, or more where its plan decides on the way. Unlike
+ * messages it is a collective: a rank that begins one alone waits in vain, and is a step ahead in
+ * the next. So it comes right after a round in which all ranks said that they will begin it, and
+ * that they have begun equally many before.
  */
 
 enum { TDT__REDUCTIONS_SIZE = 64 };
