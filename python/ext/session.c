@@ -11,6 +11,10 @@
 static int create_engine(Session *self, const tdt_plan *plan, const tdt_settings *settings) {
   tdt_session_options options;
   tdt_session_options_init(&options);
+  options.name = text_from_str(self->name, "the name of a function");
+  if (options.name == NULL) {
+    return -1;
+  }
   options.plan = plan;
   options.device = &self->place.device;
   options.group = &self->board.engine;
@@ -45,20 +49,23 @@ static int open_both(Session *self, PyObject *place, PyObject *group) {
 }
 
 static int set_up(Session *self, PyObject *args, PyObject *kwargs) {
-  static char *names[] = {"place", "n_warmup", "n_repeat", "on_log", "on_decided", "group", NULL};
+  static char *names[] = {"place",  "name",       "n_warmup", "n_repeat",
+                          "on_log", "on_decided", "group",    NULL};
   PyObject *place = NULL;
+  PyObject *name = NULL;
   PyObject *on_log = NULL;
   PyObject *on_decided = NULL;
-  PyObject *group = Py_None;
+  PyObject *group = NULL;
   tdt_plan plan = {.size = sizeof plan, .name = "contextual"};
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O$IIOOO:Session", names, &place, &plan.n_warmup,
-                                   &plan.n_repeat, &on_log, &on_decided, &group)) {
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O$UIIOOO:Session", names, &place, &name,
+                                   &plan.n_warmup, &plan.n_repeat, &on_log, &on_decided, &group)) {
     return -1;
   }
   self->crossing.has_lock = true;
   if (open_both(self, place, group) < 0) {
     return -1;
   }
+  self->name = Py_NewRef(name);
   self->on_log = Py_NewRef(on_log);
   self->on_decided = Py_NewRef(on_decided);
   return make_engine(self, &plan);
@@ -111,6 +118,7 @@ static void session_dealloc(PyObject *object) {
   tdt_session_destroy(self->engine);
   board_close(&self->board);
   place_close(&self->place);
+  Py_CLEAR(self->name);
   (void)session_clear(object);
   type->tp_free(self);
   Py_DECREF(type);
@@ -210,8 +218,8 @@ static PyMethodDef session_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyDoc_STRVAR(session_doc, "Session(place, *, n_warmup, n_repeat, on_log, on_decided, "
-                          "group=None)\n--\n\n"
+PyDoc_STRVAR(session_doc, "Session(place, *, name, n_warmup, n_repeat, on_log, on_decided, "
+                          "group)\n--\n\n"
                           "Kernels tuned where an outer function launches them.");
 
 static PyType_Slot session_slots[] = {

@@ -22,6 +22,7 @@ typedef struct Session {
   Place place;
   Board board;
   tdt_session *engine;
+  PyObject *name;       /* of the outer function, for the engine's messages */
   PyObject *on_log;     /* takes a line */
   PyObject *on_decided; /* takes kernel, key, winner, candidates */
   PyObject *outer;      /* while it runs */

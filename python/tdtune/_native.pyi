@@ -97,11 +97,12 @@ class Session:
         self,
         place: object,
         *,
+        name: str,
         n_warmup: int,
         n_repeat: int,
         on_log: Callable[[str], object],
         on_decided: Callable[[str, str, int, list[Any]], object],
-        group: Group | None = None,
+        group: Group | None,
     ) -> None: ...
     def run(self, outer: Callable[[], Any], /) -> Any: ...
     def launch(self, tunable: Tunable, job: object, /) -> None: ...

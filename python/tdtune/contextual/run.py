@@ -47,6 +47,7 @@ def contextual(tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any
         log = LogFile(log_rank())
         session = Session(
             place,
+            name=layers.short_name(tuner.fn).replace("\0", "\\0"),
             n_warmup=tuner.n_warmup,
             n_repeat=tuner.n_repeat,
             on_log=log.write,
