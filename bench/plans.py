@@ -52,6 +52,7 @@ def load_peer(checkout: str) -> Any:
     utils.is_cuda = lambda: torch.version.cuda is not None
     utils.get_bool_env = utils.get_int_env = lambda name, default=None: default
     utils.get_triton_dist_local_world_size = lambda: 1
+    utils._TRITON_DIST_WORLD = None  # what tdtune asks for as well: there are no ranks
     utils.__getattr__ = anything_else
     for name in [name for name in sys.modules if name.partition(".")[0] == "triton_dist"]:
         del sys.modules[name]
