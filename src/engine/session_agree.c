@@ -4,16 +4,20 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "engine/failures.h"
 #include "engine/session_log.h"
 #include "engine/session_standing.h"
 #include "group/greatest.h"
 #include "group/patience.h"
 #include "group/rounds.h"
+
+enum { LONGEST_NAME = 128 }; /* of an outer function, in messages */
 
 static bool is_alone(const tdt_session *session) {
   return session->group.n_ranks == 1;
@@ -53,7 +57,9 @@ void tdt__session_talk_end(tdt_session *session, tdt_status status, const tdt_er
 }
 
 void tdt__session_talk_goes_on(tdt_session *session) {
-  (void)snprintf(session->who, sizeof session->who, "%.128s, pass %lu", session->name,
+  const size_t size = strlen(session->name);
+  const size_t shown = tdt__utf8_prefix(session->name, size < LONGEST_NAME ? size : LONGEST_NAME);
+  (void)snprintf(session->who, sizeof session->who, "%.*s, pass %lu", (int)shown, session->name,
                  session->n_passes);
 }
 

@@ -164,7 +164,8 @@ def test_R02_ranks_that_launch_different_keys_get_the_same_error(tmp_path: Path)
     )
     assert results[0]["error"] == results[1]["error"]
     assert results[0]["error"].startswith("RuntimeError: outer, pass 1: launches: ")
-    assert "(64,)" in results[0]["error"] and "(65,)" in results[0]["error"]
+    assert "(64,)" in results[0]["error"]
+    assert "(65,)" in results[0]["error"]
     assert [result["passes"] for result in results] == [1, 1]
 
 
@@ -250,3 +251,22 @@ def test_C11_a_rank_that_leaves_says_so_and_waits_for_nobody(raised: type[BaseEx
     assert board.asked == []
     assert len(board.said) == 1
     assert f"{raised.__name__}: over".encode() in board.said[0]
+
+
+def test_R04_a_long_name_is_cut_between_characters() -> None:
+    def outer() -> None:
+        raise ValueError("over")
+
+    board = Board()
+    session = Session(
+        None,
+        name="x" + "ä" * 100,
+        n_warmup=0,
+        n_repeat=1,
+        on_log=lambda line: None,
+        on_decided=lambda *tuning: None,
+        group=Group(board),
+    )
+    with pytest.raises(ValueError, match="over"):
+        session.run(outer)
+    assert f"x{'ä' * 63}, pass 1".encode() in board.said[0]
