@@ -12,7 +12,9 @@ tdt_plan tdt_plan_documented(void) {
 }
 
 /* Two samples say little: so the margin is wide, and a clock that is still speeding up while the
- * first candidates are timed is within the least noise. */
+ * first candidates are timed is within the least noise. The first run of a burst that waits for the
+ * host takes a third longer than the others on a GPU, and would be half of what is known: so gaps
+ * are hidden. */
 tdt_plan tdt_plan_race(void) {
   return (tdt_plan){
       .size = sizeof(tdt_plan),
@@ -24,6 +26,7 @@ tdt_plan tdt_plan_race(void) {
       .n_more = 2,
       .margin = 3.0,
       .least_noise = 0.02,
+      .hides_gaps = true,
   };
 }
 
