@@ -11,6 +11,7 @@
 
 #include "fake_mpi.h"
 #include "group/message.h"
+#include "group/mpi_group.h"
 #include "group/mpi_library.h"
 #include "memory.h"
 
@@ -201,11 +202,18 @@ static void test_everything_is_given_back(void **state) {
   (void)dlclose(pair.library);
 }
 
+/* Of what is left to MPI the fake knows a place in the middle only, which a search for leaks calls
+ * possibly lost. */
+static const void *left_to_mpi;
+
 /* MPI keeps the buffer, the communicator and the library; the message can still be received. */
 static void test_message_on_its_way_is_left_to_mpi(void **state) {
   struct pair *pair = *state;
   tdt_message message = {0};
   assert_int_equal(post(&pair->ranks[1], 1, long_text, sizeof long_text, NULL), TDT_OK);
+  const tdt__mpi_group *sender = pair->ranks[1].self;
+  left_to_mpi = sender->sends.latest;
+  assert_non_null(left_to_mpi);
   tdt_group_mpi_destroy(&pair->ranks[1]);
   assert_int_equal(pair->control->n_frees, 0);
   assert_int_equal(take(&pair->ranks[0], 1, &message, NULL), TDT_OK);
