@@ -174,7 +174,8 @@ def valgrind() -> Count:
     if built.failed:
         return built
     wrapper = (
-        "valgrind --quiet --error-exitcode=9 --leak-check=full --show-leak-kinds=definite,indirect"
+        "valgrind --quiet --error-exitcode=9 --leak-check=full "
+        "--show-leak-kinds=definite,indirect,possible"
     )
     return meson_test(
         folder,
