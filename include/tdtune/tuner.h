@@ -105,8 +105,9 @@ typedef struct tdt_request {
   /*
    * Makes the candidate ready to be launched (compiles it, say): once for each that takes part,
    * before any of them is launched. NULL: nothing to prepare. A failure is none of the candidate's,
-   * which gets its normal chance; but one that fails on some ranks and not on others counts as
-   * failed and is launched on none. TDT_ESTOPPED ends the tuning: candidates being prepared are
+   * which gets its normal chance (the log says how many failed and why the first did: a warning if
+   * all of them, else at TDT_LOG_INFO); but one that fails on some ranks and not on others counts
+   * as failed and is launched on none. TDT_ESTOPPED ends the tuning: candidates being prepared are
    * finished, no others are begun.
    *
    * Called from up to settings->n_workers threads at once, which this library makes and ends, each

@@ -39,7 +39,8 @@ def autotune(
         ``prepare_fn(config, *args, **kwargs)`` makes a candidate ready, compiles it say. Called
         once for each that takes part, before any runs, from several threads at the same time, in
         which the device of the arguments is the current one. An exception does not fail the
-        candidate. Kernels of Triton that the function launches are compiled ahead without it.
+        candidate; it is logged, as a warning if none can be prepared. Kernels of Triton that the
+        function launches are compiled ahead without it.
     plan
         How candidates are measured. ``"documented"`` (None means that): 5 warm-ups and 10 timed
         runs of each, the mean is compared. ``"race"``: 1 warm-up and 2 timed runs, then up to 10

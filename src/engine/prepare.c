@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/logger.h"
 #include "engine/agree.h"
 #include "engine/callback.h"
 #include "engine/prepare_pool.h"
@@ -44,6 +45,30 @@ static tdt_status find_stop(const preparation *p, size_t n, tdt_error *error) {
     }
   }
   return TDT_OK;
+}
+
+/*
+ * That some are not prepared is no failure, but whoever waits for its use should find out. Where
+ * none is, it is more likely prepare() that is wrong than every candidate.
+ */
+static void tell_failed(const preparation *p, const tdt__slate *slate) {
+  size_t n_failed = 0;
+  size_t first = 0;
+  for (size_t i = slate->n_queued; i > 0; i--) {
+    if (p->reasons[i - 1].code != TDT_OK) {
+      n_failed++;
+      first = i - 1;
+    }
+  }
+  if (n_failed > 0) {
+    const size_t candidate = slate->queue[first];
+    tdt__log(&p->call->request.log, n_failed == slate->n_queued ? TDT_LOG_WARNING : TDT_LOG_INFO,
+             "%s, key %s: %zu of %zu candidates could not be prepared;"
+             " the first, [%zu] %s: %s",
+             p->call->identity.function.name, p->call->shown_key, n_failed, slate->n_queued,
+             candidate, tdt_space_config(slate->space, candidate),
+             tdt_error_text(&p->reasons[first]));
+  }
 }
 
 /* What failed by what the ranks said is not measured. */
@@ -95,6 +120,9 @@ tdt_status tdt__prepare(const tdt__call *call, tdt__slate *slate, tdt_error *err
     return tdt__fail_memory(error);
   }
   tdt_status status = prepare_all(&p, slate, error);
+  if (status == TDT_OK) {
+    tell_failed(&p, slate);
+  }
   if (status == TDT_OK && call->talk != NULL) {
     status = agree(&p, slate, error);
   }

@@ -112,6 +112,27 @@ def test_B02_not_prepared_is_not_failed(
     assert not [c for c in stand_ins.only_record(root)["candidates"] if "error" in c]
 
 
+def test_B02_a_prepare_fn_that_never_works_is_a_warning(
+    preparer: Preparer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    works: set[int] = set()
+
+    def fail(n: int) -> None:
+        if n not in works:
+            raise ValueError(f"no compiler for {n}")
+
+    preparer.on_call = fail
+    monkeypatch.setenv("TRITON_DIST_AUTOTUNE_ALWAYS_TUNE", "1")
+    make(preparer)(Tensor())
+    [told] = [r for r in caplog.records if "could not be prepared" in r.getMessage()]
+    assert told.levelname == "WARNING"
+    assert "ValueError: no compiler for 0" in told.getMessage()
+    caplog.clear()
+    works.add(4)
+    make(preparer)(Tensor())
+    assert not [r for r in caplog.records if r.levelname == "WARNING"]
+
+
 def test_B02_one_worker_is_the_calling_thread_in_order(
     preparer: Preparer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -207,6 +207,32 @@ static void test_B02_not_prepared_is_not_failed(void **state) {
   }
 }
 
+static void test_B02_what_could_not_be_prepared_is_told(void **state) {
+  rig *r = *state;
+  compiler c;
+  set_up(r, &c, 3, 4)->r->request.prepare = prepare;
+  (void)rig_resolve(r, "all are prepared");
+  assert_null(strstr(r->log, "be prepared"));
+  c.fails[3] = "";
+  c.fails[1] = "no ptxas";
+  (void)rig_resolve(r, "some");
+  const char *some = strstr(r->log, "2 of 4 candidates could not be prepared");
+  assert_non_null(some);
+  assert_non_null(strstr(some, "the first, [1]"));
+  assert_non_null(strstr(some, ": no ptxas\n"));
+  assert_null(strstr(r->log, "\nW "));
+  for (size_t i = 0; i < 4; i++) {
+    c.fails[i] = "no compiler";
+  }
+  (void)rig_resolve(r, "all");
+  const char *all = strstr(r->log, "4 of 4 candidates could not be prepared");
+  assert_non_null(all);
+  while (all > r->log && all[-1] != '\n') {
+    all--;
+  }
+  assert_int_equal(all[0], 'W');
+}
+
 static void test_B02_a_preparation_may_end_the_tuning(void **state) {
   rig *r = *state;
   for (unsigned n_workers = 1; n_workers < 4; n_workers++) {
@@ -352,6 +378,7 @@ int main(void) {
       RIG_TEST(test_B02_only_what_takes_part_is_prepared),
       RIG_TEST(test_B02_one_worker_is_the_calling_thread_in_order),
       RIG_TEST(test_B02_not_prepared_is_not_failed),
+      RIG_TEST(test_B02_what_could_not_be_prepared_is_told),
       RIG_TEST(test_B02_a_preparation_may_end_the_tuning),
       RIG_TEST(test_B02_a_stop_lets_those_at_work_finish_and_begins_no_others),
       RIG_TEST(test_B02_S07_a_child_forked_by_a_worker_tunes_and_prepares),
