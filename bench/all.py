@@ -96,7 +96,6 @@ def benches(n_gpus: int) -> list[Bench]:
         Bench("cold", ["cold.py", "RESULT"], n_gpus=1),
         Bench("plans", ["plans.py", "RESULT"], n_gpus=1),
         Bench("short-kernels", ["short_kernels.py", "RESULT"], n_gpus=1),
-        Bench("short-kernels", ["short_kernels.py", "RESULT"], n_gpus=1),
         Bench("first-run", ["first_run.py", "RESULT"], n_gpus=1, rows=lambda result: []),
         Bench("contextual", ["contextual_run.py", "RESULT"], n_gpus=1, rows=lambda result: []),
         Bench("two-gpus", ["two_gpus.py", "--out", "RESULT"], n_gpus=2, rows=lambda result: []),
