@@ -10,6 +10,7 @@ Nothing here imports Triton, and nothing launches anything.
 
 import contextlib
 import logging
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +26,9 @@ _MOST_LAUNCHES = 64
 
 # Who watches which thread. The extension writes it, see foresee().
 _watchers: dict[int, "Watcher"] = {}
+# A thread of a forked child may have the number that a watched one had in the parent. The method
+# that is replaced there is put back when the child watches, and does nothing until then.
+os.register_at_fork(after_in_child=_watchers.clear)
 
 
 class Watch(NamedTuple):

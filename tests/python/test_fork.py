@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import time
-import warnings
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from stand_ins import only_record
+from stand_ins import in_child, only_record
 from tdtune import AutoTuner
 
 TILES = [{"tile": 2}, {"tile": 1}]
@@ -22,28 +19,6 @@ TILES = [{"tile": 2}, {"tile": 1}]
 def _no_accelerator(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep to the host's clock: a device that another test woke up is dead in a forked child."""
     monkeypatch.delitem(sys.modules, "torch", raising=False)
-
-
-def in_child(work: Callable[[], bool]) -> bool:
-    """Fork, do it there, and say whether it came out true in time."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # about threads and fork
-        pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            code = 0 if work() else 2
-        finally:
-            os._exit(code)
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(status) == 0
-        time.sleep(0.01)
-    os.kill(pid, 9)
-    os.waitpid(pid, 0)
-    return False
 
 
 def make(runs: list[int], delay_s: float = 0.0005, stored: bool = True) -> AutoTuner:

@@ -29,7 +29,7 @@ from compiled_kernels import (
     tensor,
     tuned_copy_kernel,
 )
-from stand_ins import PLAN_RUNS
+from stand_ins import PLAN_RUNS, in_child
 from tdtune import autotune, triton_ahead
 from triton.runtime.jit import KernelInterface
 
@@ -392,6 +392,41 @@ def test_B02_triton_is_left_as_it_was(compiler: Compiler, raised: type[BaseExcep
     assert methods[0] is not method
     assert vars(KernelInterface)["__getitem__"] is method
     assert not triton_ahead._watchers
+
+
+def test_B02_S07_a_forked_child_watches_nobody_of_its_parent(compiler: Compiler) -> None:
+    method = vars(KernelInterface)["__getitem__"]
+    inside, forked = threading.Event(), threading.Event()
+    runs: list[int] = []
+
+    @autotune([{"BLOCK": b} for b in BLOCKS], _key_fn)
+    def copy(BLOCK: int) -> None:
+        runs.append(BLOCK)
+        inside.set()
+        assert forked.wait(60)
+
+    def watch_again() -> bool:
+        seen: list[Any] = []
+
+        @autotune([{"BLOCK": b} for b in BLOCKS], _key_fn)
+        def other(BLOCK: int) -> None:
+            seen.append(vars(KernelInterface)["__getitem__"])
+
+        other()
+        return seen[0] is not method and not triton_ahead._watchers
+
+    thread = threading.Thread(target=copy)
+    thread.start()
+    assert inside.wait(60)
+    try:
+        assert list(triton_ahead._watchers) == [thread.ident]
+        assert in_child(lambda: not triton_ahead._watchers)
+        assert in_child(lambda: watch_again() and vars(KernelInterface)["__getitem__"] is method)
+    finally:
+        forked.set()
+        thread.join()
+    assert vars(KernelInterface)["__getitem__"] is method
+    assert len(runs) == len(BLOCKS) * PLAN_RUNS + 1
 
 
 def test_B02_a_launcher_that_is_kept_is_tritons_again(compiler: Compiler) -> None:
