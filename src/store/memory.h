@@ -10,8 +10,8 @@
 /*
  * Keys and their winners in memory; of a key its 128-bit hash, and nothing else. So, other than in
  * the store, whose records repeat what they are for, two keys with the same hash would share a
- * winner: a candidate that runs, if a slower one. With a million keys the chance of such a pair is
- * 1e-27; the hash is none that withstands keys which were made to collide.
+ * winner, which may be slow for one of them or not fit it. With a million keys the chance of such a
+ * pair is 1e-27; the hash is none that withstands keys which were made to collide.
  *
  * Reading takes no lock: entries never change their key and are never freed before the table, a
  * table that grew is published whole, old ones are kept until the end (together at most as large as
