@@ -178,10 +178,9 @@ static void test_B01_plans_that_compare_queue_timed_runs_behind_a_delay(void **s
   rig *r = *state;
   const tdt_plan plans[] = {tdt_plan_race(), tdt_plan_careful()};
   for (size_t i = 0; i < 2; i++) {
-    const unsigned before = r->calls.delay;
     use_plan(r, plans[i]);
     assert_int_equal(rig_resolve(r, i == 0 ? "k" : "l").candidate, 1);
-    assert_int_equal(r->calls.delay - before, 3); /* one for each burst */
+    assert_int_equal(r->calls.delay, 3); /* one for each burst */
     assert_true(r->delay_ms >= 0.05 && r->delay_ms <= 10.0);
   }
 }
@@ -223,7 +222,7 @@ int main(void) {
       AROUND(test_B03_a_check_may_end_the_tuning),
       AROUND(test_B03_a_check_needs_a_warm_up),
       AROUND(test_L01_a_request_of_an_earlier_version_has_neither),
-      AROUND(test_B01_careful_queues_timed_runs_behind_a_delay),
+      AROUND(test_B01_plans_that_compare_queue_timed_runs_behind_a_delay),
       AROUND(test_F12_the_documented_plan_delays_nothing),
       AROUND(test_B01_a_device_that_cannot_delay_is_not_asked_again),
       AROUND(test_L01_a_device_of_an_earlier_version),
