@@ -67,7 +67,8 @@ class Watcher:
         numbers = range(len(configs)) if kept is None else kept
         self._others = [configs[i] for i in numbers if i != candidate]
         self._n_workers = n_workers
-        self._known: list[Launch] = []
+        self._known: set[Any] = set()  # launches that are compiled or about to be
+        self._n_seen = 0
 
     def see(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Compile a launch that is about to be made, and what it tells about other candidates.
@@ -75,10 +76,11 @@ class Watcher:
         They are compiled at the same time, before the launch is made.
         """
         try:
-            seen = launch(kernel, args, kwargs) if len(self._known) < _MOST_LAUNCHES else None
+            seen = launch(kernel, args, kwargs) if self._n_seen < _MOST_LAUNCHES else None
             pattern = Pattern(seen, self._config) if seen is not None else None
             own = without_heuristics(seen) if pattern else None
             if pattern and own is not None and self._is_new(own):
+                self._n_seen += 1
                 compile_all([own, *self._expect(pattern)], self._n_workers)
         except Exception as reason:
             _logger.debug("a launch of %r tells nothing: %s", kernel, reason)
@@ -94,10 +96,11 @@ class Watcher:
                 yield expected
 
     def _is_new(self, made: Launch) -> bool:
-        text = made._replace(args=tuple(map(_identity, made.args)), kwargs=_identities(made.kwargs))
+        kwargs = frozenset((name, _identity(value)) for name, value in made.kwargs.items())
+        text = (id(made.kernel), tuple(map(_identity, made.args)), kwargs, made.device)
         if text in self._known:
             return False
-        self._known.append(text)
+        self._known.add(text)
         return True
 
 
@@ -105,10 +108,6 @@ def _identity(value: Any) -> Any:
     if hasattr(value, "data_ptr"):
         return ("tensor", str(value.dtype), value.data_ptr() % 16)
     return (type(value).__name__, str(value))
-
-
-def _identities(kwargs: dict[str, Any]) -> dict[str, Any]:
-    return {name: _identity(value) for name, value in kwargs.items()}
 
 
 # -- watching --------------------------------------------------------------------------------------

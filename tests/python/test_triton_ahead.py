@@ -167,6 +167,28 @@ def test_B02_options_that_only_some_have(compiler: Compiler) -> None:
     assert_ahead(compiler, 3)
 
 
+def test_B02_only_so_many_launches_of_a_run_are_looked_at(
+    compiler: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(triton_ahead, "_MOST_LAUNCHES", 2)  # fewer than there are candidates
+    kernels = [copy_kernel() for _ in range(3)]
+    looked_at: list[list[Any]] = []
+
+    def note(launches: Any, n_workers: int) -> None:
+        looked_at.append([made.kernel for made in launches])
+
+    monkeypatch.setattr(triton_ahead, "compile_all", note)
+
+    @autotune([{"BLOCK": b} for b in BLOCKS], _key_fn, warmup=1, repeat=1)
+    def copy(x: Any, y: Any, BLOCK: int) -> None:
+        for kernel in kernels:
+            for _ in range(2):
+                kernel[GRID](x, y, N, BLOCK=BLOCK)
+
+    copy(tensor(), tensor())
+    assert looked_at == [len(BLOCKS) * [kernel] for kernel in kernels[:2]]
+
+
 def test_B02_a_value_that_the_call_fixes_is_not_predicted(compiler: Compiler) -> None:
     kernel = copy_kernel()
     host = Host(*({"BLOCK": b, "num_warps": w} for b in BLOCKS for w in (4, 8)))
