@@ -214,6 +214,111 @@ WORKS = {
                 attempt(AutoTuner, scale, SPACE, key_fn, reset_to_zero="x")
         check(work, 100)
         """,
+    "by_layout": """
+        from tdtune import by_layout
+
+        class Tensor:  # with properties, not a C type's own attributes
+            dtype = "float32"
+            @property
+            def shape(self):
+                return [4, 5]
+            def stride(self):
+                if self.stubborn:
+                    fail(KeyboardInterrupt)
+                return (5, 1)
+
+        def attempt(call, *args, **kwargs):
+            try:
+                call(*args, **kwargs)
+            except BaseException:
+                return
+            raise AssertionError
+
+        x, bad = Tensor(), Tensor()
+        x.stubborn, bad.stubborn = False, True
+        def work(n):
+            for i in range(n):
+                for names in (["x"], ["x", "alpha"], ["alpha", "more_of_it"]):
+                    tuned = AutoTuner(scale, SPACE, by_layout(*names), warmup=0, repeat=1)
+                    attempt(tuned, bad, bad)
+                    if "more_of_it" in names:
+                        attempt(tuned, x)
+                    for _ in range(2):
+                        tuned(x, 2.0, more_of_it=1)
+                        tuned(alpha=2.0, x=x, more_of_it=x)
+                    repr(tuned), repr(by_layout(*names))
+                    class Other(Tensor):
+                        pass
+                    other = Other()
+                    other.stubborn = False
+                    tuned(other, more_of_it=1)
+                attempt(by_layout)
+                attempt(by_layout, "x", "x")
+                attempt(by_layout, 3)
+                attempt(by_layout("x"), x)
+                attempt(AutoTuner, scale, SPACE, by_layout("n"))
+        check(work, 50)
+        """,
+    "preparing": """
+        import os, types
+
+        class KernelInterface:
+            def __getitem__(self, grid):
+                return self
+
+        jit = types.ModuleType("triton.runtime.jit")  # so that runs are watched
+        jit.KernelInterface = KernelInterface
+        sys.modules[jit.__name__] = jit
+        os.environ["TRITON_DIST_AUTOTUNE_COMPILE_WORKERS"] = "3"
+
+        def attempt(tuned, *args):
+            try:
+                tuned(*args)
+            except BaseException:
+                return
+            raise AssertionError
+
+        def odd(config, x, **more):
+            if config["n"] % 2:
+                fail(ValueError)
+
+        def watched(x, *, cfg=None, n=0, lock=threading.Lock()):
+            seen.append(KernelInterface.__getitem__ is not method)
+            if n == 0:
+                fail(x)
+            return KernelInterface()[1]
+
+        method, seen = KernelInterface.__getitem__, []
+        def work(n):
+            for i in range(n):
+                AutoTuner(scale, SPACE, key_fn, lambda c, x: c["n"] > 0, prepare_fn=odd)(1)
+                for kind in (KeyboardInterrupt, SystemExit):
+                    attempt(AutoTuner(scale, SPACE, key_fn, prepare_fn=lambda c, x: fail(kind)), 1)
+                seen.clear()
+                AutoTuner(watched, SPACE, key_fn)(ValueError)
+                assert seen[:3] == [True, True, False]
+                seen.clear()
+                attempt(AutoTuner(watched, SPACE, key_fn), KeyboardInterrupt)
+                assert seen == [True]
+                assert KernelInterface.__getitem__ is method
+        check(work, 50)
+        """,
+    "readers of code": """
+        import inspect
+        from tdtune import _native, names, triton_launches
+        text = inspect.getsource(triton_launches)
+        code = compile(text, "x", "exec").co_code
+        def work(n):
+            for i in range(n):
+                for line in range(1, 60):
+                    _native.definition(text, line)
+                _native.look_ups(code, names._TABLE)
+                try:
+                    _native.look_ups(code, b"short")
+                except ValueError:
+                    pass
+        check(work, 50)
+        """,
     "overwriting": """
         def work(n):
             for i in range(n):
