@@ -330,6 +330,34 @@ static void test_R04_F13_a_rank_stops_while_it_waits(void **state) {
   }
 }
 
+/* While others are anticipated the thread that resolves asks poll() again and again. */
+static void take_long(void *user, size_t candidate) {
+  rank *me = user;
+  (void)candidate;
+  (void)come_late(me, 0, NULL);
+}
+
+static tdt_status end_after_a_launch(rank *me, size_t candidate, tdt_error *error) {
+  (void)candidate;
+  return me->r->n_launched == 0 ? TDT_OK : tdt_error_set(error, TDT_EIO, "the lid was shut");
+}
+
+static void test_R04_B02_a_rank_ends_while_it_anticipates(void **state) {
+  ranks *all = *state;
+  for (unsigned odd = 0; odd < all->n; odd++) {
+    char key[32];
+    set_key(key, odd);
+    all->at[odd].r->settings.n_workers = 2;
+    all->at[odd].r->request.anticipate = take_long;
+    all->at[odd].on_poll = end_after_a_launch;
+    ranks_run(all, key);
+    assert_left(all, odd, TDT_EIO, "the lid was shut");
+    assert_int_equal(all->at[odd].r->n_launched, 1); /* and not on for the others' sake */
+    ranks_restore(all);
+    ranks_assert_in_step(all, key);
+  }
+}
+
 static void test_R04_the_text_of_dependencies_is_bad_on_one_rank(void **state) {
   ranks *all = *state;
   for (unsigned odd = 0; odd < all->n; odd++) {
@@ -518,6 +546,7 @@ int main(void) {
       RANKS_TEST(3, test_R04_F13_a_rank_stops_in_a_launch),
       RANKS_TEST(3, test_R04_F13_a_rank_stops_while_pruning),
       RANKS_TEST(2, test_R04_F13_a_rank_stops_while_it_waits),
+      RANKS_TEST(2, test_R04_B02_a_rank_ends_while_it_anticipates),
       RANKS_TEST(3, test_R04_the_text_of_dependencies_is_bad_on_one_rank),
       RANKS_TEST(2, test_the_group_fails_on_one_rank),
       RANKS_TEST(2, test_keys_that_cannot_be_removed_are_no_failure),
