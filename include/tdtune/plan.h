@@ -53,12 +53,13 @@ typedef struct tdt_plan {
 /* The documented plan: 5 warm-ups, 10 timed runs, their mean. */
 TDT_EXPORT tdt_plan tdt_plan_documented(void);
 
-/* The quick one: 1 warm-up, 2 timed runs; then at most 10 of those that could still win; median. */
+/* The quick one: 1 warm-up, 2 timed runs; then at most 10 of those that could still win; median.
+ * Hides gaps. */
 TDT_EXPORT tdt_plan tdt_plan_race(void);
 
 /* The thorough one: 5 warm-ups, 10 timed runs, median; then those that lie within each other's
  * noise are timed again in turns, at most 100 times. Those that are still level then are called
- * equal, and the first of them wins. */
+ * equal, and the first of them wins. Hides gaps. */
 TDT_EXPORT tdt_plan tdt_plan_careful(void);
 
 #ifdef __cplusplus
