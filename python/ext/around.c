@@ -79,7 +79,7 @@ static int is_right(Miss *miss, size_t candidate) {
   PyObject *result = miss->result;
   miss->result = NULL;
   miss->checked[candidate] = true;
-  PyObject *verdict = callbacks_call(miss, miss->tuner->check_fn, result);
+  PyObject *verdict = miss_call(miss, miss->tuner->check_fn, result);
   Py_DECREF(result);
   int truth = verdict == NULL ? -1 : PyObject_IsTrue(verdict);
   Py_XDECREF(verdict);

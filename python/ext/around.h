@@ -4,7 +4,7 @@
 
 #include "compat.h"
 
-#include "callbacks.h"
+#include "miss.h"
 
 /* What happens around a candidate's runs: its first result is checked, arguments are put back. */
 

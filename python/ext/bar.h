@@ -4,7 +4,7 @@
 
 #include "compat.h"
 
-#include "callbacks.h"
+#include "miss.h"
 
 /* The progress bar of a long tuning: see tdtune.progress. With the lock; what ends the tuning
  * (KeyboardInterrupt) is kept for the caller, other failures end in Python. */

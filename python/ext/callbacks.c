@@ -44,45 +44,13 @@ static void on_discard(void *user, size_t candidate) {
   Py_XDECREF(done);
 }
 
-/* A copy, so that they may change it, with the values that this call fixes. */
-PyObject *callbacks_config(const Miss *miss, size_t candidate) {
-  PyObject *config = PyDict_Copy(candidate_at(miss, candidate)->config);
-  PyObject *name = NULL;
-  PyObject *value = NULL;
-  Py_ssize_t position = 0;
-  while (config != NULL && miss->call->overwritten != NULL &&
-         PyDict_Next(miss->call->overwritten, &position, &name, &value)) {
-    int is_field = PyDict_Contains(config, name);
-    if (is_field < 0 || (is_field > 0 && PyDict_SetItem(config, name, value) < 0)) {
-      Py_CLEAR(config);
-    }
-  }
-  return config;
-}
-
-PyObject *callbacks_call(const Miss *miss, PyObject *fn, PyObject *first) {
-  const Call *call = miss->call;
-  size_t n = (size_t)(call->n_args + call_n_names(call));
-  PyObject **stack = PyMem_Malloc((n + 1) * sizeof(PyObject *));
-  if (stack == NULL) {
-    return PyErr_NoMemory();
-  }
-  stack[0] = first;
-  for (size_t i = 0; i < n; i++) {
-    stack[1 + i] = call->args[i];
-  }
-  PyObject *result = PyObject_Vectorcall(fn, stack, (size_t)call->n_args + 1, call->names);
-  PyMem_Free(stack);
-  return result;
-}
-
 /* prune_fn(config, *args, **kwargs) */
 static int wants(const Miss *miss, size_t candidate) {
-  PyObject *config = callbacks_config(miss, candidate);
+  PyObject *config = miss_config(miss, candidate);
   if (config == NULL) {
     return -1;
   }
-  PyObject *keep = callbacks_call(miss, miss->tuner->prune_fn, config);
+  PyObject *keep = miss_call(miss, miss->tuner->prune_fn, config);
   Py_DECREF(config);
   int truth = keep == NULL ? -1 : PyObject_IsTrue(keep);
   Py_XDECREF(keep);

@@ -4,34 +4,7 @@
 
 #include "compat.h"
 
-#include "board.h"
-#include "call.h"
-#include "crossing.h"
-#include "place.h"
-
-/* One call of tdt_tuner_resolve() for a Python call; the first argument of its callbacks. */
-typedef struct Miss {
-  Crossing crossing;
-  Place place;
-  Board board;
-  AutoTuner *tuner; /* this and what follows is borrowed */
-  Lane *lane;
-  const Call *call;
-  unsigned long thread; /* which called */
-  bool watches;         /* the next run is watched; see prepare.h */
-  PyObject *unpruned;   /* owned list: candidates that pruning has left; NULL: all, or not needed */
-  unsigned n_workers;   /* that compile */
-  PyObject *kept;       /* owned: what is put back before each run; NULL before the first */
-  PyObject *result;     /* owned: what the last run gave, if it is still to be checked; or NULL */
-  bool *checked;        /* owned: which candidates' results are; NULL before the first */
-  PyObject *bar;        /* owned: shows how far the tuning is; None: nothing does; NULL before */
-} Miss;
-
-/* The config that prune_fn and its like get: a new reference. */
-PyObject *callbacks_config(const Miss *miss, size_t candidate);
-
-/* fn(first, *args, **kwargs), with the arguments of the call. */
-PyObject *callbacks_call(const Miss *miss, PyObject *fn, PyObject *first);
+#include "miss.h"
 
 /* Puts device, group, callbacks, and `miss` as their first argument, into the request. */
 void callbacks_install(tdt_request *request, Miss *miss);

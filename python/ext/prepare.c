@@ -49,8 +49,8 @@ static int enter_device(const Visit *visit) {
 /* prepare_fn(config, *args, **kwargs) */
 static int call_prepare(const Visit *visit, size_t candidate) {
   const Miss *miss = visit->miss;
-  PyObject *config = enter_device(visit) < 0 ? NULL : callbacks_config(miss, candidate);
-  PyObject *done = config == NULL ? NULL : callbacks_call(miss, miss->tuner->prepare_fn, config);
+  PyObject *config = enter_device(visit) < 0 ? NULL : miss_config(miss, candidate);
+  PyObject *done = config == NULL ? NULL : miss_call(miss, miss->tuner->prepare_fn, config);
   Py_XDECREF(config);
   Py_XDECREF(done);
   return done == NULL ? -1 : 0;

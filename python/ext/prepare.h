@@ -4,7 +4,7 @@
 
 #include "compat.h"
 
-#include "callbacks.h"
+#include "miss.h"
 
 /*
  * Candidates that are compiled ahead. The user's prepare_fn runs in the engine's threads, which

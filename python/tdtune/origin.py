@@ -13,44 +13,22 @@ import functools
 import io
 import marshal
 import os
-import re
 import tokenize
 import types
 import weakref
 from collections.abc import Callable, Iterator
 from importlib.util import MAGIC_NUMBER, cache_from_source
-from typing import NamedTuple
 
 from tdtune import _native
+from tdtune.places import Place, SourceFile, codes, dedented
 
 CodeText = Callable[[types.CodeType], str]
-# Where a function starts in its file: name and line of its first decorator, or of its def.
-Place = tuple[str, int]
 
 # What the future statements of a file change in all code of it (CO_FUTURE_... of CPython).
 _FUTURE = 0x1FE0000
 _HEADER_BYTES = 16
 # What was proved stays so, even if the file is edited: by the code's id, as long as there is one.
 _proved: dict[int, tuple[weakref.ref[types.CodeType], str]] = {}
-_BLANK_LINES = re.compile(r"\n[ \t]+(?![^\n])")
-
-
-class SourceFile(NamedTuple):
-    """A file of Python code as it is on disk now, and as Python itself compiled it.
-
-    Attributes
-    ----------
-    path
-        Its name.
-    text
-        What is in it; lines end in a line feed.
-    compiled
-        The code of its functions; empty where Python keeps no copy, or an older one.
-    """
-
-    path: str
-    text: str
-    compiled: dict[Place, types.CodeType]
 
 
 def source_text(code: types.CodeType, code_text: CodeText) -> str | None:
@@ -86,27 +64,9 @@ def _remember(code: types.CodeType, text: str) -> None:
     _proved[key] = (weakref.ref(code, lambda _: _proved.pop(key, None)), text)
 
 
-def codes(code: types.CodeType) -> Iterator[tuple[Place, types.CodeType]]:
-    """Yield all code objects inside one, with their places."""
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield (constant.co_name, constant.co_firstlineno), constant
-            yield from codes(constant)
-
-
 def same(one: types.CodeType, other: types.CodeType, code_text: CodeText) -> bool:
     """Tell whether two codes do the same."""
     return one == other or code_text(one) == code_text(other)
-
-
-def dedented(text: str) -> str:
-    """Return text without what all its lines begin with, as `textwrap.dedent` would."""
-    if text[:1] not in (" ", "\t"):
-        return _BLANK_LINES.sub("\n", text)
-    lines = [line if line.strip(" \t") else "" for line in text.split("\n")]
-    indents = [line[: len(line) - len(line.lstrip(" \t"))] for line in lines if line]
-    n = len(os.path.commonprefix(indents))  # noqa: RUF071
-    return "\n".join([line[n:] for line in lines] if n else lines)
 
 
 def _file(path: str) -> SourceFile:

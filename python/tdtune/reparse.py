@@ -8,11 +8,11 @@ import threading
 import types
 from collections.abc import Iterator
 
-from tdtune.origin import Place, SourceFile, codes, dedented
+from tdtune.places import Place, SourceFile, codes, dedented
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef
 # CPython 3.11 counts the depth of a tree for all threads together, and fails where two make one.
-_parsing = threading.Lock()
+_parsing = threading.RLock()  # a fork may come from within
 os.register_at_fork(
     before=_parsing.acquire, after_in_parent=_parsing.release, after_in_child=_parsing.release
 )

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 from conftest import MakeModule, RunPython
-from tdtune import _native, origin
+from tdtune import _native, origin, places
 from tdtune._cold import identify
 from tdtune.body import body_text, code_text
 from tdtune.names import outer_names
@@ -48,7 +48,7 @@ def assert_as_parsed(source: str) -> int:
         found = _native.definition(source, first_line(node))
         text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
         assert found == (node.name, text)
-        assert origin.dedented(found[1]) == textwrap.dedent(text)
+        assert places.dedented(found[1]) == textwrap.dedent(text)
         n += 1
     return n
 
@@ -175,14 +175,14 @@ def test_F16_text_that_is_no_function_is_given_up(text: str) -> None:
     ],
 )
 def test_F16_text_is_dedented_as_textwrap_does(text: str) -> None:
-    assert origin.dedented(text) == textwrap.dedent(text)
+    assert places.dedented(text) == textwrap.dedent(text)
 
 
 def named_by_dis(code: types.CodeType) -> list[tuple[str, ...]]:
     """Return what `outer_names` promises, by way of the standard disassembler."""
     free, written = frozenset(code.co_freevars), set()
     chains: set[tuple[str, ...]] = set()
-    for nested in [code, *(inner for _, inner in origin.codes(code))]:
+    for nested in [code, *(inner for _, inner in places.codes(code))]:
         chain: tuple[str, ...] = ()
         for step in dis.get_instructions(nested):
             name, value = step.opname, str(step.argval)
@@ -204,7 +204,7 @@ def named_by_dis(code: types.CodeType) -> list[tuple[str, ...]]:
 @pytest.mark.parametrize("module", SAMPLES, ids=lambda module: module.__name__)
 def test_F16_names_as_the_disassembler_finds_them(module: types.ModuleType) -> None:
     whole = compile(inspect.getsource(module), "sample", "exec")
-    found = [code for _, code in origin.codes(whole)]
+    found = [code for _, code in places.codes(whole)]
     assert len(found) > 5
     for code in found:
         assert list(outer_names(code)) == named_by_dis(code)
