@@ -21,7 +21,7 @@ C_SOURCES      := $(shell find include src examples/c tests/c bench/c bench/nois
 PYTHON_SOURCES := $(shell find include src python -type f -not -path '*/__pycache__/*' 2>/dev/null) \
                   pyproject.toml meson.build meson_options.txt
 
-.PHONY: build demo test lint bench format tidy clean
+.PHONY: build demo test torch lint bench format tidy clean
 
 ## build: the C library, the examples, and tdtune and triton_dist importable in .venv/
 build: $(BUILD)/.built $(STAMPS)/packages
@@ -38,6 +38,9 @@ demo: build
 ## test: every suite, C and Python; the last line counts
 test: prerequisites-test build $(STAMPS)/test-requirements $(STAMPS)/triton-oldest
 	@$(BIN)/python tests/run.py
+
+## torch: torch and Triton into .venv/, for the examples that use them
+torch: build $(STAMPS)/test-requirements
 
 ## lint: format, types and warnings, without running anything
 lint: prerequisites-test build $(STAMPS)/test-requirements

@@ -6,8 +6,8 @@ takes in a fresh process that finds the winner on disk, and the speed from then 
 
 usage: gemm_triton.py [--size N] [--candidates N] [--dtype float16|bfloat16] [--json FILE]
 
-Without an accelerator it runs in Triton's interpreter, which is for trying it out only:
-gemm_triton.py --size 64 --candidates 2
+Without an accelerator it runs in Triton's interpreter, which is for trying it out only, and then at a
+small size with two candidates unless told otherwise.
 """
 
 from __future__ import annotations
@@ -325,8 +325,11 @@ def show(result: dict[str, Any]) -> None:
 def parse_arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description="Tune a Triton matrix product.")
-    parser.add_argument("--size", type=int, default=4096, help="rows and columns (4096)")
-    parser.add_argument("--candidates", type=int, default=32, help="take the first N only (32)")
+    size, candidates = (64, 2) if DEVICE == "cpu" else (4096, 32)  # the interpreter is slow
+    parser.add_argument("--size", type=int, default=size, help=f"rows and columns ({size})")
+    parser.add_argument(
+        "--candidates", type=int, default=candidates, help=f"take the first N only ({candidates})"
+    )
     parser.add_argument("--dtype", choices=("float16", "bfloat16"), default="float16")
     parser.add_argument("--json", metavar="FILE", help="write all figures to this file")
     parser.add_argument("--answer-from-disk", action="store_true", help=argparse.SUPPRESS)
