@@ -15,11 +15,20 @@ static PyObject *find_group(const AutoTuner *self, const Call *call) {
   return group;
 }
 
-static int tell(PyObject *group, PyObject *exception) {
+/* What was called is named, since nobody has said yet what this rank is at. */
+static int tell(const AutoTuner *self, PyObject *group, PyObject *exception) {
+  tdt_error raised = TDT_ERROR_INIT;
   tdt_error reason = TDT_ERROR_INIT;
-  (void)exception_to_error(exception, TDT_EGROUP, &reason);
+  const char *name = text_from_str(self->name, "a function's name");
+  if (name == NULL) {
+    PyErr_Clear();
+  }
+  (void)exception_to_error(exception, TDT_EGROUP, &raised);
+  (void)tdt_error_set(&reason, TDT_EGROUP, "%s, before it was tuned: %s", name != NULL ? name : "",
+                      tdt_error_text(&raised));
   int done = board_withdraw((Group *)group, tdt_error_text(&reason));
   tdt_error_clear(&reason);
+  tdt_error_clear(&raised);
   return done;
 }
 
@@ -27,7 +36,7 @@ int withdraw_call(const AutoTuner *self, const Call *call) {
   PyObject *exception = exception_take();
   PyObject *group = find_group(self, call);
   if (group != NULL) {
-    (void)tell(group, exception);
+    (void)tell(self, group, exception);
     Py_DECREF(group);
   }
   if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) {

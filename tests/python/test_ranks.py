@@ -267,6 +267,7 @@ RESULT["again"] = error_of(tuned, 1, "key")
     assert results[1 - failing]["error"].startswith("RuntimeError: ")
     assert f"rank {failing}" in results[1 - failing]["error"]
     assert told in results[1 - failing]["error"]
+    assert " tuned, " in results[1 - failing]["error"]  # R05: the function as well
     assert [result["again"] for result in results] == ["3", "3"]
 
 
