@@ -6,8 +6,8 @@ takes in a fresh process that finds the winner on disk, and the speed from then 
 
 usage: gemm_triton.py [--size N] [--candidates N] [--dtype float16|bfloat16] [--json FILE]
 
-Without an accelerator it runs in Triton's interpreter, which is for trying it out only, and then at a
-small size with two candidates unless told otherwise.
+Without an accelerator it runs in Triton's interpreter, which is for trying it out only, and then at
+a small size with two candidates unless told otherwise.
 """
 
 from __future__ import annotations

@@ -7,10 +7,6 @@
 #include "convert.h"
 #include "prepare.h"
 
-static const Candidate *candidate_at(const Miss *miss, size_t index) {
-  return &miss->tuner->candidates.items[index];
-}
-
 /* Keeps the lock afterwards: see Crossing. */
 static tdt_status on_launch(void *user, size_t candidate, tdt_error *error) {
   Miss *miss = user;
