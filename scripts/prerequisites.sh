@@ -7,6 +7,8 @@ set -eu
 
 has_command() { command -v "$1" >/dev/null 2>&1; }
 has_library() { has_command pkg-config && pkg-config --exists "$1"; }
+# A wrapper alone is not enough: openmpi-bin brings mpicc without the headers that it needs.
+has_mpi_headers() { has_command mpicc && echo '#include <mpi.h>' | mpicc -E -x c - >/dev/null 2>&1; }
 has_python() {
   has_command python3 && python3 - <<'PYTHON' 2>/dev/null
 import ensurepip, os, sys, sysconfig, venv
@@ -29,8 +31,9 @@ if [ "${1:-build}" = test ]; then
   has_command clang || need clang
   has_command valgrind || need valgrind
   has_command g++ || need g++ # the headers are compiled as C++ too
-  # Launchers and libraries of two MPIs, without their headers: 16 MB to fetch, 71 MB on disk.
+  # Launchers and libraries of two MPIs, and the headers of one, which an example is compiled with.
   has_command ompi_info || need openmpi-bin
+  has_mpi_headers || need libopenmpi-dev
   has_command mpiexec.hydra || need mpich
 fi
 [ -n "$missing" ] || exit 0
