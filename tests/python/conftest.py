@@ -3,6 +3,7 @@
 
 import importlib
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -16,6 +17,12 @@ import stand_ins
 
 RunPython = Callable[..., str]
 MakeModule = Callable[[str, str], ModuleType]
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C interrupt, also where pytest was started with the signal ignored (`nohup`, `&`)."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
