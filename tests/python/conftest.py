@@ -20,7 +20,7 @@ MakeModule = Callable[[str, str], ModuleType]
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C interrupt, also where pytest was started with the signal ignored (`nohup`, `&`)."""
+    """Let Ctrl-C interrupt, also where the parent of pytest ignored it (`nohup`, `&`)."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
